@@ -1,0 +1,163 @@
+"""Bounded-memory line reading for logs as they really are.
+
+Handles byte-order marks, UTF-16 (PowerShell redirection), CRLF, tqdm's lone carriage returns, ANSI colours,
+broken or GBK bytes (lines stay bytes: every pattern is ASCII), lines that never end, and the last line cut
+in the middle of a number. Knows no log format.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final
+
+from weighbridge.schema.run import Problem
+
+BLOCK_BYTES: Final = 1 << 20
+# No training framework prints a longer line; a longer one is a binary or a broken writer.
+MAXIMUM_LINE_BYTES: Final = 4 << 20
+HEAD_BYTES: Final = 1 << 20
+
+_ANSI = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\n]*\x07")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of a file, cleaned, for ``sniff``.
+
+    ``data`` ends with a newline unless the file is shorter than the head and its last line is cut;
+    ``whole`` says that ``data`` is the whole file.
+    """
+
+    name: str
+    data: bytes
+    whole: bool
+    binary: bool
+
+
+@dataclass(slots=True)
+class Lines:
+    """Iterate over cleaned lines of a stream with their numbers; ``problems`` fills up on the way.
+
+    ``for number, line in lines`` gives lines *with* their newline when they are terminated and without it
+    when the file was cut there, so that a pattern which wants a separator after a number cannot take half a
+    number for a whole one. A carriage return inside a line splits it; both halves keep the line's number.
+    """
+
+    stream: BinaryIO
+    problems: list[Problem] = field(default_factory=list)
+    lines: int = 0
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        for block in blocks(self.stream, self.problems):
+            if b"\r" in block.data:
+                yield from _split_returns(block.data, block.first_line)
+            else:
+                yield from enumerate(block.data.splitlines(keepends=True), block.first_line)
+            self.lines = block.last_line
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole cleaned lines. ``first_line`` is the number of the first one; only the last block may be cut."""
+
+    data: bytes
+    first_line: int
+    last_line: int
+
+
+def _split_returns(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+    number = first_line
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        piece = data[start:] if end < 0 else data[start : end + 1]
+        parts = piece.rstrip(b"\n").split(b"\r")
+        terminated = end >= 0
+        for index, part in enumerate(parts):
+            if part:
+                whole = terminated or index < len(parts) - 1
+                yield number, part + b"\n" if whole else part
+        number += 1
+        start += len(piece)
+
+
+def blocks(stream: BinaryIO, problems: list[Problem]) -> Iterator[Block]:
+    """Read a stream as blocks of whole lines of at most about BLOCK_BYTES, cleaned.
+
+    A line longer than MAXIMUM_LINE_BYTES is dropped and noted in ``problems`` as ``readers.line_too_long``.
+    Lone carriage returns are kept (see Lines); CRLF becomes LF; ANSI sequences and the BOM are removed.
+    """
+    read = _decoded(stream)
+    pending = b""
+    number = 1
+    dropping = False
+    for chunk in read:
+        if dropping:
+            end = chunk.find(b"\n")
+            if end < 0:
+                continue
+            chunk = chunk[end + 1 :]
+            number += 1
+            dropping = False
+        data = pending + chunk if pending else chunk
+        end = data.rfind(b"\n")
+        if end < 0:
+            pending = data
+        else:
+            pending = data[end + 1 :]
+            data = data[: end + 1]
+            count = data.count(b"\n")
+            yield Block(_clean(data), number, number + count - 1)
+            number += count
+        if len(pending) > MAXIMUM_LINE_BYTES:
+            problems.append(
+                Problem(code="readers.line_too_long", line=number, params={"limit": MAXIMUM_LINE_BYTES})
+            )
+            pending = b""
+            dropping = True
+    if pending:
+        yield Block(_clean(pending), number, number)
+
+
+def _clean(data: bytes) -> bytes:
+    if b"\r\n" in data:
+        # tqdm on Windows writes \r\r\n; the extra returns carry nothing.
+        data = re.sub(rb"\r+\n", b"\n", data)
+    if b"\x1b" in data:
+        data = _ANSI.sub(b"", data)
+    return data
+
+
+def _decoded(stream: BinaryIO) -> Iterator[bytes]:
+    first = stream.read(BLOCK_BYTES)
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        while first:
+            yield decoder.decode(first).encode("utf-8", "replace")
+            first = stream.read(BLOCK_BYTES)
+        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+        return
+    if first.startswith(codecs.BOM_UTF8):
+        first = first[len(codecs.BOM_UTF8) :]
+    while first:
+        yield first
+        first = stream.read(BLOCK_BYTES)
+
+
+def read_head(stream: BinaryIO, name: str) -> Head:
+    """Take the first HEAD_BYTES for sniffing. ``binary`` is set when NUL bytes show that it is no text."""
+    raw = stream.read(HEAD_BYTES + 1)
+    whole = len(raw) <= HEAD_BYTES
+    raw = raw[:HEAD_BYTES]
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raw = raw.decode("utf-16", "replace").encode("utf-8", "replace")
+    elif raw.startswith(codecs.BOM_UTF8):
+        raw = raw[len(codecs.BOM_UTF8) :]
+    binary = b"\0" in raw[: 64 << 10]
+    data = _clean(raw)
+    if not whole:
+        data = data[: data.rfind(b"\n") + 1] or data
+    return Head(name=name, data=data.replace(b"\r", b"\n"), whole=whole, binary=binary)
