@@ -1,0 +1,19 @@
+"""Fixtures that every room's tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real logs and measured tables, where it is laid beside the checkout (CI has it)."""
+    folder = Path(os.environ.get("WEIGHBRIDGE_SHARED", ROOT.parent / "shared"))
+    if not (folder / "logs" / "MANIFEST.csv").is_file():
+        pytest.skip(f"no shared material at {folder}: set WEIGHBRIDGE_SHARED to run this test")
+    return folder
