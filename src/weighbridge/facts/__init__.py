@@ -1,0 +1,5 @@
+"""Facts: hardware, prices, compatibility, Xid codes, check limits and rules; each with source and date.
+
+One loader reads the shipped tables and the user's overlay and hands out records. A fact without a source is
+not a fact: it does not go in. Measures nothing, judges nothing, and reads nothing off this machine.
+"""
