@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
 from weighbridge.readers.base import Events, Facts, Piece, RunStart, Samples, Steps
-from weighbridge.schema.columns import TRAIN, Cell
+from weighbridge.schema.columns import TRAIN, Cell, Columns
 from weighbridge.schema.event import Event
 from weighbridge.schema.run import (
     Environment,
@@ -55,7 +55,7 @@ class PendingRun:
         self.writer.steps(columns, piece.rows)
         if restarts:
             self.writer.events(restarts)
-        self._see(columns.get("at_seconds"))
+        self._see(columns)
         self.rows += piece.rows
 
     def add_samples(self, piece: Samples, source: int, offset_seconds: float = 0.0) -> None:
@@ -94,12 +94,17 @@ class PendingRun:
             segments.append(self.segment)
         return segments, restarts
 
-    def _see(self, clocks: Sequence[Cell] | None) -> None:
-        known = [at for at in clocks or () if isinstance(at, int | float)]
-        if known:
-            low, high = min(known), max(known)
-            self.first_at = low if self.first_at is None else min(self.first_at, low)
-            self.last_at = high if self.last_at is None else max(self.last_at, high)
+    def _see(self, columns: Columns) -> None:
+        """Widen the span; the first row's window began before its time stamp."""
+        known = [at for at in columns.get("at_seconds") or () if isinstance(at, int | float)]
+        if not known:
+            return
+        if self.first_at is None:
+            seconds, steps = (columns.get(name, [None])[0] for name in ("step_seconds", "steps"))
+            length = float(seconds or 0.0) * float(steps or 1)
+            self.first_at = known[0] - length
+        self.first_at = min(self.first_at, *known)
+        self.last_at = max(known) if self.last_at is None else max(self.last_at, *known)
 
     def run(self, run_id: str) -> Run:
         """The record as far as the source's facts go; the writer fills in what it counted."""
@@ -186,9 +191,7 @@ def build_run(
         else:
             raise KeyError(key)
     built = {name: _PARTS[name](**values) for name, values in parts.items()}
-    return Run(
-        id=run_id, sources=tuple(sources), problems=tuple(problems), details=details, **top, **built
-    )
+    return Run(id=run_id, sources=tuple(sources), problems=tuple(problems), details=details, **top, **built)
 
 
 def _fitting(record: type, field_name: str, value: Scalar) -> Scalar:
@@ -196,6 +199,10 @@ def _fitting(record: type, field_name: str, value: Scalar) -> Scalar:
     hints = get_type_hints(record)
     if field_name not in hints:
         raise KeyError(f"{record.__name__}.{field_name}")
-    if isinstance(value, float) and value.is_integer() and float not in getattr(hints[field_name], "__args__", ()):
+    if (
+        isinstance(value, float)
+        and value.is_integer()
+        and float not in getattr(hints[field_name], "__args__", ())
+    ):
         return int(value)
     return value

@@ -11,24 +11,29 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
-from weighbridge.errors import NothingToRead, WeighbridgeError
-from weighbridge.readers.base import Reader, Samples
+from weighbridge.errors import InputError, NothingToRead, UnknownFormat, WeighbridgeError, WorkspaceError
+from weighbridge.readers.base import Facts, Reader, Samples
 from weighbridge.readers.collect import PendingRun, collect
-from weighbridge.readers.join import Span, find_offset, sample_span
+from weighbridge.readers.join import Span, find_offset, sample_span, within
 from weighbridge.readers.sniff import choose_reader
 from weighbridge.readers.text import read_head
-from weighbridge.schema.import_report import ImportedFile, ImportReport
+from weighbridge.schema.import_report import FileState, ImportedFile, ImportReport
 from weighbridge.schema.run import Run, Scalar, Source
 from weighbridge.store import Workspace
 
 # A folder walk stops here: a data set is no folder of logs.
 MAXIMUM_FILES = 10_000
 SLUG_CHARACTERS = 40
+DIGEST_BLOCK_BYTES = 1 << 20
+# Samples this long before the first and after the last training row still belong to the run.
+JOIN_MARGIN_SECONDS = 60.0
 
+Result = TypeVar("Result")
 Progress = Callable[[str, int, int], None]
 
 
@@ -42,13 +47,14 @@ class Input:
 
 
 @dataclass(slots=True)
-class _Opened:
-    """A file that a reader was found for."""
+class _SampleFile:
+    """A file of samples: when it was taken, and which runs it went into."""
 
     input: Input
     reader: Reader
-    source: Source
-    pending: list[PendingRun] = field(default_factory=list)
+    span: Span | None
+    offset: float | None = None
+    joined_to: list[str] = field(default_factory=list)
 
 
 class _HashingStream(io.RawIOBase):
@@ -75,7 +81,7 @@ class _HashingStream(io.RawIOBase):
 
     def digest(self) -> str:
         """The hash of the whole file, whether the reader took all of it or not."""
-        while self.read(1 << 20):
+        while self.read(DIGEST_BLOCK_BYTES):
             pass
         return self._hash.hexdigest()
 
@@ -124,9 +130,7 @@ def import_files(
 ) -> ImportReport:
     """Import every file; runs stand in the order of the files. Raises only for a broken workspace."""
     session = _Session(workspace, readers, keep_sources, asked_format, progress)
-    session.read(inputs)
-    session.join()
-    session.close()
+    session.run(inputs)
     return ImportReport(
         files=tuple(session.reports[item.name] for item in inputs if item.name in session.reports),
         runs=tuple(session.runs),
@@ -136,7 +140,7 @@ def import_files(
 
 
 class _Session:
-    """One import: files read, samples waiting for a run, and what is said of each file."""
+    """One import: sample files are only measured first, then each log is read, joined and closed in turn."""
 
     def __init__(
         self,
@@ -151,186 +155,180 @@ class _Session:
         self.keep_sources = keep_sources
         self.asked_format = asked_format
         self.progress = progress
-        self.training: list[_Opened] = []
-        self.sampled: list[_Opened] = []
         self.reports: dict[str, ImportedFile] = {}
         self.runs: list[Run] = []
         self.unrecognised = 0
 
-    def read(self, inputs: Sequence[Input]) -> None:
-        try:
-            for item in inputs:
-                self._read_one(item)
-        except BaseException:
-            for opened in self.training + self.sampled:
-                for pending in opened.pending:
-                    pending.writer.abandon()
-            raise
+    def run(self, inputs: Sequence[Input]) -> None:
+        chosen = [(item, reader) for item in inputs if (reader := self._guarded(item, self._choose))]
+        samples = [
+            sample
+            for item, reader in chosen
+            if _only_samples(reader)
+            and (sample := self._guarded(item, partial(self._measure, reader=reader)))
+        ]
+        logs = [(item, reader) for item, reader in chosen if not _only_samples(reader)]
+        for item, reader in logs:
+            self._guarded(item, partial(self._import_log, reader=reader, samples=samples))
+        for sample in samples:
+            if not sample.joined_to:
+                self._guarded(
+                    sample.input, partial(self._import_alone, sample=sample, beside_logs=bool(logs))
+                )
 
-    def _read_one(self, item: Input) -> None:
+    def _guarded(self, item: Input, action: Callable[[Input], Result]) -> Result | None:
+        """Do one thing for one file; what goes wrong with the file is said and the next file goes on."""
         try:
-            opened = self._open(item)
+            return action(item)
+        except WorkspaceError:
+            raise
         except WeighbridgeError as error:
-            if item.walked:
+            if item.walked and isinstance(error, UnknownFormat | NothingToRead):
                 self.unrecognised += 1
             else:
-                self._fail(item, "unknown", error.code, **_scalars(error.params))
-            return
+                self._fail(
+                    item, error.code, unknown=isinstance(error, UnknownFormat), **_scalars(error.params)
+                )
         except OSError as error:
-            self._fail(item, "failed", "readers.cannot_read", name=item.name, reason=str(error.strerror or error))
-            return
-        if not opened.pending:
-            self._fail(
-                item, "failed", "readers.no_records", reader=opened.reader, name=item.name, title=opened.reader.title
-            )
-            return
-        (self.sampled if _only_samples(opened.reader) else self.training).append(opened)
+            self._fail(item, "readers.cannot_read", name=item.name, reason=str(error.strerror or error))
+        return None
 
-    def _open(self, item: Input) -> _Opened:
+    def _fail(self, item: Input, code: str, *, unknown: bool = False, **params: Scalar) -> None:
+        state: FileState = "unknown" if unknown else "failed"
+        self.reports[item.name] = ImportedFile(name=item.name, state=state, reason=code, params=params)
+
+    def _choose(self, item: Input) -> Reader:
         with item.path.open("rb") as stream:
-            reader = choose_reader(read_head(stream, item.name), self.readers, self.asked_format)
-            stream.seek(0)
-            size = item.path.stat().st_size
-            hashing = _HashingStream(stream, item.name, size, self.progress)
-            pending = self._collect(item, reader, hashing)
-            digest = hashing.digest()
-        source = Source(name=item.name, reader=reader.name, bytes=hashing.bytes, sha256=digest)
+            return choose_reader(read_head(stream, item.name), self.readers, self.asked_format)
+
+    def _measure(self, item: Input, *, reader: Reader) -> _SampleFile:
+        with item.path.open("rb") as stream:
+            span = sample_span(reader.read(stream, item.name))
+        return _SampleFile(item, reader, span)
+
+    def _import_log(self, item: Input, *, reader: Reader, samples: Sequence[_SampleFile]) -> None:
+        pending = self._collect(item, reader)
+        try:
+            joined = [sample for sample in samples if any([self._join(run, sample) for run in pending])]
+            self._close(item, reader, pending, None, joined)
+        except BaseException:
+            for run in pending:
+                run.writer.abandon()
+            raise
+
+    def _import_alone(self, item: Input, *, sample: _SampleFile, beside_logs: bool) -> None:
+        note = None
+        if beside_logs:
+            note = "readers.clocks_do_not_meet" if sample.span else "readers.no_common_clock"
+        self._close(item, sample.reader, self._collect(item, sample.reader), note, [])
+
+    def _collect(self, item: Input, reader: Reader) -> list[PendingRun]:
+        source = Source(name=item.name, reader=reader.name)
+        with item.path.open("rb") as stream:
+            hashing = _HashingStream(stream, item.name, item.path.stat().st_size, self.progress)
+            try:
+                # The stream has the one method that readers use; RawIOBase is not BinaryIO to the checker.
+                pending = collect(reader.read(hashing, item.name), self.workspace, source)  # type: ignore[arg-type]
+            except (WeighbridgeError, OSError):
+                raise
+            except Exception as error:
+                # A reader is a plug-in: its mistake must cost one file, not the import.
+                raise InputError(
+                    "readers.reader_failed", name=item.name, reader=reader.name, reason=repr(error)
+                ) from error
+            source = replace(source, sha256=hashing.digest(), bytes=hashing.bytes)
+        if not pending:
+            raise NothingToRead("readers.no_records", name=item.name, title=reader.title)
         for run in pending:
             run.sources[0] = source
-        return _Opened(item, reader, source, pending)
+        return pending
 
-    def _collect(self, item: Input, reader: Reader, stream: BinaryIO | _HashingStream) -> list[PendingRun]:
-        source = Source(name=item.name, reader=reader.name)
-        # The stream has the one method that readers use; RawIOBase is not BinaryIO for the type checker.
-        return collect(reader.read(stream, item.name), self.workspace, source)  # type: ignore[arg-type]
+    def _join(self, run: PendingRun, sample: _SampleFile) -> bool:
+        """Add to the run the rows of a sample file that overlaps it."""
+        if sample.span is None or run.first_at is None or run.last_at is None:
+            return False
+        offset = find_offset(Span(run.first_at, run.last_at, run.first_at, run.clock), sample.span)
+        if offset is None:
+            return False
+        self._append(run, sample, offset)
+        return True
 
-    def _fail(
-        self, item: Input, state: str, code: str, reader: Reader | None = None, **params: Scalar
-    ) -> None:
-        self.reports[item.name] = ImportedFile(
-            name=item.name,
-            state="unknown" if state == "unknown" else "failed",
-            reader=reader.name if reader else None,
-            reason=code,
-            params=params,
-        )
-
-    def join(self) -> None:
-        """Give each sample file to the training run it overlaps; what fits none stays a run of its own."""
-        targets = [run for opened in self.training for run in opened.pending]
-        for opened in self.sampled:
-            note = self._join_one(opened, targets) if targets else None
-            if note is None:
-                self.training.append(opened)
-            elif note != "joined":
-                self.training.append(opened)
-                opened.pending[0].facts["details.not_joined"] = note
-
-    def _join_one(self, opened: _Opened, targets: Sequence[PendingRun]) -> str | None:
-        with opened.input.path.open("rb") as stream:
-            span = sample_span(opened.reader.read(stream, opened.input.name))
-        fitting = []
-        for target in targets:
-            if target.first_at is None or target.last_at is None or span is None:
-                continue
-            run = Span(target.first_at, target.last_at, target.first_at, target.clock)
-            offset = find_offset(run, span)
-            if offset is not None:
-                fitting.append((run.overlap(span, offset), offset, target))
-        if not fitting:
-            known = span is not None and any(target.first_at is not None for target in targets)
-            return "readers.clocks_do_not_meet" if known else "readers.no_common_clock"
-        _, offset, target = max(fitting, key=lambda item: item[0])
-        self._append(opened, target, offset)
-        return "joined"
-
-    def _append(self, opened: _Opened, target: PendingRun, offset: float) -> None:
-        index = len(target.sources)
-        target.sources.append(
+    def _append(self, run: PendingRun, sample: _SampleFile, offset: float) -> None:
+        index = len(run.sources)
+        begin = (run.first_at or 0.0) - JOIN_MARGIN_SECONDS
+        end = (run.last_at or 0.0) + JOIN_MARGIN_SECONDS
+        with sample.input.path.open("rb") as stream:
+            hashing = _HashingStream(stream, sample.input.name, 0, None)
+            for piece in sample.reader.read(hashing, sample.input.name):  # type: ignore[arg-type]
+                if isinstance(piece, Samples):
+                    run.add_samples(within(piece, begin - offset, end - offset), index, offset)
+                elif isinstance(piece, Facts):
+                    for key, value in piece.values.items():
+                        if key.startswith("hardware.") and value is not None:
+                            run.facts.setdefault(key, value)
+            digest = hashing.digest()
+        run.sources.append(
             Source(
-                name=opened.source.name,
-                reader=opened.source.reader,
-                bytes=opened.source.bytes,
-                sha256=opened.source.sha256,
+                name=sample.input.name,
+                reader=sample.reader.name,
+                bytes=hashing.bytes,
+                sha256=digest,
                 clock_offset_seconds=offset,
             )
         )
-        with opened.input.path.open("rb") as stream:
-            for piece in opened.reader.read(stream, opened.input.name):
-                if isinstance(piece, Samples):
-                    target.add_samples(piece, index, offset)
-        for pending in opened.pending:
-            for key, value in pending.facts.items():
-                if key.startswith("hardware."):
-                    target.facts.setdefault(key, value)
-            pending.writer.abandon()
-        self.reports[opened.input.name] = ImportedFile(
-            name=opened.input.name,
-            state="joined",
-            reader=opened.reader.name,
-            reason="readers.joined_by_clock",
-            params={"offset": offset, "name": target.sources[0].name},
-        )
 
-    def close(self) -> None:
-        for opened in self.training:
-            self._close_one(opened)
-        for run in self.runs:
-            for source in run.sources[1:]:
-                report = self.reports.get(source.name)
-                if report is not None and report.state == "joined":
-                    self.reports[source.name] = _with_run(report, run.id)
-
-    def _close_one(self, opened: _Opened) -> None:
+    def _close(
+        self,
+        item: Input,
+        reader: Reader,
+        pending: Sequence[PendingRun],
+        note: str | None,
+        joined: Sequence[_SampleFile],
+    ) -> None:
         stored: list[Run] = []
         fresh = False
-        for number, pending in enumerate(opened.pending):
+        for number, run in enumerate(pending):
             if self.keep_sources:
-                pending.sources = [self._keep(source, opened) for source in pending.sources]
-            run = pending.run(_run_id(pending.sources, number))
-            closed, new = pending.writer.close(run)
+                run.sources = [self._keep(source, item, joined) for source in run.sources]
+            closed, new = run.writer.close(run.run(_run_id(run.sources, number)))
             stored.append(closed)
             fresh = fresh or new
         self.runs.extend(stored)
-        note = opened.pending[0].facts.get("details.not_joined")
-        self.reports[opened.input.name] = ImportedFile(
-            name=opened.input.name,
+        self.reports[item.name] = ImportedFile(
+            name=item.name,
             state="imported" if fresh else "already_there",
-            reader=opened.reader.name,
+            reader=reader.name,
             runs=tuple(run.id for run in stored),
-            reason=str(note) if note else None,
-            problems=tuple(problem for pending in opened.pending for problem in pending.problems),
+            reason=note,
+            params={"name": item.name},
+            problems=tuple(problem for run in pending for problem in run.problems),
+        )
+        for sample in joined:
+            self._report_join(sample, stored)
+
+    def _report_join(self, sample: _SampleFile, stored: Sequence[Run]) -> None:
+        for run in stored:
+            for source in run.sources[1:]:
+                if source.name == sample.input.name:
+                    sample.joined_to.append(run.id)
+                    sample.offset = source.clock_offset_seconds
+        self.reports[sample.input.name] = ImportedFile(
+            name=sample.input.name,
+            state="joined",
+            reader=sample.reader.name,
+            runs=tuple(sample.joined_to),
+            reason="readers.joined_by_clock",
+            params={"name": sample.input.name, "offset": sample.offset, "runs": len(sample.joined_to)},
         )
 
-    def _keep(self, source: Source, opened: _Opened) -> Source:
-        path = opened.input.path
-        for other in self.sampled:
-            if other.source.name == source.name:
-                path = other.input.path
-        self.workspace.keep_source(path)
-        return Source(
-            name=source.name,
-            reader=source.reader,
-            bytes=source.bytes,
-            sha256=source.sha256,
-            kept=True,
-            clock_offset_seconds=source.clock_offset_seconds,
-        )
+    def _keep(self, source: Source, item: Input, joined: Sequence[_SampleFile]) -> Source:
+        paths = {sample.input.name: sample.input.path for sample in joined}
+        self.workspace.keep_source(paths.get(source.name, item.path))
+        return replace(source, kept=True)
 
 
 def _only_samples(reader: Reader) -> bool:
     return "gpu_busy" in reader.answers and "step_time" not in reader.answers
-
-
-def _with_run(report: ImportedFile, run_id: str) -> ImportedFile:
-    return ImportedFile(
-        name=report.name,
-        state=report.state,
-        reader=report.reader,
-        runs=(*report.runs, run_id),
-        reason=report.reason,
-        params=report.params,
-    )
 
 
 def _scalars(params: dict[str, object]) -> dict[str, Scalar]:

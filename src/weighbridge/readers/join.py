@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 
 from weighbridge.readers.base import Facts, Piece, Samples
 
@@ -64,16 +65,17 @@ def sample_span(pieces: Iterable[Piece]) -> Span | None:
 def find_offset(run: Span, samples: Span) -> float | None:
     """Seconds to add to the samples' clock so that they lie on the run's clock; None when nothing fits."""
     fitting = [
-        offset
-        for offset in _candidates(run, samples)
-        if run.overlap(samples, offset) >= SMALLEST_OVERLAP
+        offset for offset in _candidates(run, samples) if run.overlap(samples, offset) >= SMALLEST_OVERLAP
     ]
     if not fitting:
         return None
     if 0.0 in fitting and run.clock == samples.clock:
         return 0.0
     begins = samples.active_from if samples.active_from is not None else samples.first
-    return min(fitting, key=lambda offset: (-round(run.overlap(samples, offset), 1), abs(begins + offset - run.first)))
+    return min(
+        fitting,
+        key=lambda offset: (-round(run.overlap(samples, offset), 1), abs(begins + offset - run.first)),
+    )
 
 
 def _candidates(run: Span, samples: Span) -> Iterator[float]:
@@ -86,3 +88,11 @@ def _candidates(run: Span, samples: Span) -> Iterator[float]:
         for quarter in range(-LARGEST_ZONE_SECONDS, LARGEST_ZONE_SECONDS + 1, QUARTER_HOUR_SECONDS):
             if quarter:
                 yield float(quarter)
+
+
+def within(piece: Samples, begin: float, end: float) -> Samples:
+    """The rows of ``piece`` taken between ``begin`` and ``end`` (its own clock); rows without a clock go."""
+    clocks = piece.columns.get("at_seconds") or [None] * piece.rows
+    keep = [isinstance(at, int | float) and begin <= at <= end for at in clocks]
+    columns = {name: list(compress(values, keep)) for name, values in piece.columns.items()}
+    return Samples(columns, sum(keep))

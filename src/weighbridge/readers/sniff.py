@@ -33,7 +33,5 @@ def choose_reader(head: Head, readers: Sequence[Reader], asked: str | None = Non
         code = "readers.binary_file" if head.binary else "readers.unknown_format"
         raise UnknownFormat(code, name=head.name, readers=len(readers))
     if len(ranked) > 1 and ranked[1][0] == best:
-        raise InputError(
-            "readers.claimed_twice", name=head.name, first=chosen.name, second=ranked[1][1].name
-        )
+        raise InputError("readers.claimed_twice", name=head.name, first=chosen.name, second=ranked[1][1].name)
     return chosen
