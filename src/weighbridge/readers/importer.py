@@ -209,7 +209,8 @@ class _Session:
     def _import_log(self, item: Input, *, reader: Reader, samples: Sequence[_SampleFile]) -> None:
         pending = self._collect(item, reader)
         try:
-            joined = [sample for sample in samples if any([self._join(run, sample) for run in pending])]
+            # sum, not any: a sample file may cover several runs of one log.
+            joined = [sample for sample in samples if sum(self._join(run, sample) for run in pending)]
             self._close(item, reader, pending, None, joined)
         except BaseException:
             for run in pending:

@@ -1,6 +1,5 @@
-"""The kernel: a Load held against a Machine gives a Fit; shares give bounds.
+"""The kernel: pure functions over records and plain numbers, no input or output, no language.
 
-Pure functions over records and loaded tables: memory, step time, loader, collectives, storage, and the two
-identities (occupied time, step time). No input or output, no clock, no randomness, no sentence. What it
-cannot derive from what it was given is None, with an interval where one can be stated.
+Version 1 holds the two identities, data wait, and the bounds of counterfactuals. Memory, operators,
+collectives and calibration join it with the estimate stage. Imports ``schema``, ``units`` and ``errors`` only.
 """
