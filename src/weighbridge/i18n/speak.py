@@ -60,7 +60,7 @@ def has(code: str) -> bool:
 
 
 def speak(code: str, language: Language, **params: object) -> str:
-    """The sentence of ``code`` in ``language`` with ``params`` filled in. Raises KeyError for an unknown code."""
+    """The sentence of ``code`` in ``language``, ``params`` filled in. Raises KeyError for an unknown code."""
     return _Speaker(language).vformat(catalogue()[code][language], (), params)
 
 
