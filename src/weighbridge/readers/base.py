@@ -83,7 +83,7 @@ class Reader(Protocol):
     example: str
 
     def sniff(self, head: Head) -> float:
-        """How sure the reader is that the file is its own: 0 no, 0.5 plausible, 0.9 its own words are in it."""
+        """How sure the reader is that the file is its: 0 no, 0.5 plausible, 0.9 its own words are there."""
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Piece]:
         """Stream the pieces of the file. Never raises for bad content: yields Problem and goes on."""
