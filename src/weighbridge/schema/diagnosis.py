@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from weighbridge.schema.answerable import Answerable
-from weighbridge.schema.finding import Evidence, Finding
+from weighbridge.schema.finding import Evidence, Finding, Parameter
 from weighbridge.units import Quantity
 
 Verdict = Literal[
@@ -38,17 +38,20 @@ class Counterfactual:
 
     ``scaling`` is strong (same global batch) or weak (same batch per GPU); ``brings`` says what added GPUs
     bring with them: in_this_box (same cores, memory, disk, store) or in_a_second_box (their own).
-    ``condition`` is the sentence code of what must hold; ``scope`` says what gets faster by that factor.
+    ``condition`` is the sentence code of what must hold, filled with ``params``; ``scope`` says what gets
+    faster by that factor (timed_part: the part of the step that the source timed). ``costs_money`` is None
+    where both a free and a bought change can do it.
     """
 
     code: str
     speed_up: Quantity
     tier: Tier
-    scope: Literal["step", "occupied"]
+    scope: Literal["step", "timed_part", "occupied"]
     scaling: Literal["strong", "weak"] | None = None
     brings: Literal["in_this_box", "in_a_second_box"] | None = None
     condition: str | None = None
-    costs_money: bool = True
+    params: dict[str, Parameter] = field(default_factory=dict)
+    costs_money: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

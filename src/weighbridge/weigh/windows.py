@@ -41,9 +41,9 @@ class Window:
 def cold_windows(windows: Sequence[Window]) -> list[bool]:
     """Which windows are start-up: the leading ones of each start (segment) of each rank, if they are slow.
 
-    Only windows in front are judged, against the median of all that follow in the same start; at most a
-    tenth of them (but always one may be cold when at least two follow). A start of fewer than three windows
-    cannot show what is normal and is left as it is, unless an earlier start has shown it.
+    Only windows in front are judged, against the median of those after the first one of the same start; at
+    most a tenth of them, but one always may be cold. A start of fewer than three windows cannot show what is
+    normal and is left as it is.
     """
     cold = [False] * len(windows)
     starts: dict[tuple[int | None, int], list[int]] = {}
@@ -52,10 +52,9 @@ def cold_windows(windows: Sequence[Window]) -> list[bool]:
     for rows in starts.values():
         if len(rows) < 3:
             continue
-        most = max(1, int(len(rows) * COLD_LARGEST_PART))
-        for place in range(min(most, len(rows) - 2)):
-            normal = statistics.median(windows[row].step_seconds for row in rows[place + 1 :])
-            if windows[rows[place]].step_seconds <= COLD_FACTOR * normal:
+        normal = statistics.median(windows[row].step_seconds for row in rows[1:])
+        for row in rows[: max(1, int(len(rows) * COLD_LARGEST_PART))]:
+            if windows[row].step_seconds <= COLD_FACTOR * normal:
                 break
-            cold[rows[place]] = True
+            cold[row] = True
     return cold
