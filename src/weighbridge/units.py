@@ -102,7 +102,8 @@ def format_significant(value: float, digits: int = 3) -> str:
     """Round to ``digits`` significant digits without an exponent: 1234.5 -> 1230, 0.04567 -> 0.0457."""
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(value)))
+    # The magnitude after rounding: 0.9996 has three digits as 1.00, not as 1.000.
+    magnitude = int(f"{value:.{digits - 1}e}".partition("e")[2])
     decimals = digits - 1 - magnitude
     rounded = round(value, decimals)
     return f"{rounded:,.{max(decimals, 0)}f}"
