@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPoint:
-    """One pixel of a series: ``rows`` rows from ``first_row`` on (row of the table, from 0) that hold a value.
+    """One pixel of a series: ``rows`` rows that hold a value, from row ``first_row`` of the table on.
 
     ``mean`` of a per-step time is weighted by the steps that each row stands for.
     """
