@@ -1,0 +1,109 @@
+"""The entry point: a static table of verbs in pipeline order, loaded when called; errors become sentences.
+
+The only place that turns a WeighbridgeError into text on stderr and an exit code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from weighbridge import __version__
+from weighbridge.cli import language
+from weighbridge.cli.language import text
+from weighbridge.errors import EXIT_BAD_INPUT, EXIT_CANNOT_SAY, EXIT_OK, UnknownFormat, WeighbridgeError
+
+# (verb, module that holds its click command ``command``). In the order people meet them.
+VERBS: tuple[tuple[str, str], ...] = (
+    ("init", "weighbridge.cli.init"),
+    ("import", "weighbridge.cli.import_"),
+    ("runs", "weighbridge.cli.runs"),
+    ("diagnose", "weighbridge.cli.diagnose"),
+    ("brief", "weighbridge.cli.brief"),
+    ("doctor", "weighbridge.cli.doctor"),
+    ("demo", "weighbridge.cli.demo"),
+)
+
+
+class Verbs(click.Group):
+    """Lists verbs from the table without importing them, so that --help stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [verb for verb, _ in VERBS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = dict(VERBS).get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(verb, text(f"cli.{verb}.short")) for verb, _ in VERBS]
+        with formatter.section(text("cli.heading.commands")):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in dict(VERBS):
+            raise click.UsageError(
+                text("cli.no_such_verb", verb=args[0], verbs=", ".join(verb for verb, _ in VERBS))
+            )
+        return super().resolve_command(ctx, args)
+
+
+def build() -> click.Group:
+    """The command tree in the chosen language."""
+    group = Verbs(
+        name="weighbridge",
+        help=text("cli.help"),
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        no_args_is_help=True,
+    )
+    click.version_option(__version__, prog_name="weighbridge", message="%(prog)s %(version)s")(group)
+    group.params.append(
+        click.Option(
+            ["--lang"], type=click.Choice(["en", "zh"]), expose_value=False, help=text("cli.option.lang")
+        )
+    )
+    return group
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command line and leave with its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    language.set_from(arguments)
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line; the exit code is returned (see ``errors``)."""
+    try:
+        result: Any = build().main(arguments, prog_name="weighbridge", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        return int(leave.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return EXIT_BAD_INPUT
+    except click.Abort:
+        _say(text("cli.interrupted"))
+        return EXIT_CANNOT_SAY
+    except WeighbridgeError as error:
+        _say(text("cli.error", sentence=text(error.code, **error.params)))
+        if isinstance(error, UnknownFormat):
+            _say(language.what_readers_look_for())
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of our output left (| head): nothing to say, and nothing more to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
