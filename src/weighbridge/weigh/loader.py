@@ -69,7 +69,7 @@ def _wait_of(rank: int | None, rows: Sequence[Window]) -> LoaderWait:
         wait_seconds_per_step=waited / steps if steps else 0.0,
         step_seconds=seconds / steps if steps else 0.0,
         steady=part >= STEADY_PART,
-        bimodal=BIMODAL_PART <= part <= 1 - BIMODAL_PART,
+        bimodal=BIMODAL_PART <= part < STEADY_PART,
     )
 
 
