@@ -11,7 +11,7 @@ from weighbridge.schema.answerable import answerable_from
 from weighbridge.schema.columns import EVALUATION, SAMPLE_COLUMNS, STEP_COLUMNS, TRAIN, Column
 from weighbridge.schema.event import Event
 from weighbridge.schema.run import Run
-from weighbridge.store.engine import ask, connect, open_tables
+from weighbridge.store.engine import ask, open_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -64,13 +64,11 @@ class EventFacts:
                 self.evaluations_timed |= event.seconds is not None
 
 
-def complete(run: Run, events: EventFacts, part: Path, temporary: Path) -> Run:
+def complete(run: Run, events: EventFacts, connection: duckdb.DuckDBPyConnection, part: Path) -> Run:
     """The Run with everything filled in that its rows and events say."""
-    with connect(temporary) as connection:
-        open_tables(connection, [part])
-        steps = _one(connection, _STEPS_QUERY, part)
-        samples = _one(connection, _SAMPLES_QUERY, part)
-        duplicates = _duplicate_steps(connection, steps, part)
+    open_tables(connection, [part])
+    steps = _one(connection, _STEPS_QUERY, part)
+    samples = _one(connection, _SAMPLES_QUERY, part)
     at, elapsed = events.at, events.elapsed
     at.see(steps["at_low"], steps["at_high"])
     elapsed.see(steps["elapsed_low"], steps["elapsed_high"])
@@ -86,7 +84,7 @@ def complete(run: Run, events: EventFacts, part: Path, temporary: Path) -> Run:
         sample_rows=samples["rows"],
         event_rows=events.rows,
         segments=1 + (steps["last_segment"] or 0),
-        duplicate_steps=duplicates,
+        duplicate_steps=_duplicate_steps(connection, steps, part),
         answerable=answerable_from(
             {column.name for column in STEP_COLUMNS if steps[f"known_{column.name}"]},
             {column.name for column in SAMPLE_COLUMNS if samples[f"known_{column.name}"]},

@@ -5,13 +5,13 @@ Holds the only SQL that knows where files lie; the questions themselves are in `
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.errors import WorkspaceError
 from weighbridge.schema.columns import SAMPLE_COLUMNS, STEP_COLUMNS, Column
+from weighbridge.store.files import says_full
 from weighbridge.store.layout import SAMPLES, STEPS, table_files
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def ask(connection: duckdb.DuckDBPyConnection, query: str, *, place: Path) -> li
     try:
         return connection.execute(query).fetchall()
     except duckdb.Error as error:
-        if os.strerror(28) in str(error):
+        if says_full(str(error)):
             raise WorkspaceError("store.disk_full", path=str(place)) from error
         reason = str(error).strip().partition("\n")[0]
         raise WorkspaceError("store.cannot_query", path=str(place), reason=reason) from error

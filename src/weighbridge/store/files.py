@@ -20,6 +20,11 @@ _FORBIDDEN: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 _NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 
 
+def says_full(text: str) -> bool:
+    """Whether the text of somebody else's error says that the disk or the quota is full."""
+    return any(os.strerror(number) in text for number in _FULL)
+
+
 def write_error(error: OSError, path: Path) -> WorkspaceError:
     """The sentence for a refused write."""
     if error.errno in _FULL:

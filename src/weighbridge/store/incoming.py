@@ -33,7 +33,7 @@ class Incoming:
         self.root = root
         self.name = f"{_host()}-{os.getpid()}-{_started(os.getpid()) or 0}-{secrets.token_hex(6)}"
         self.folder = root / INCOMING / self.name
-        with writing(self.folder):
+        with writing(root):
             self.folder.mkdir(parents=True)
 
     def closes_into(self, run_id: str) -> None:

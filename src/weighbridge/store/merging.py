@@ -68,18 +68,18 @@ def _merge(name: str, keys: tuple[str, ...]) -> str:
     return f"arg_max({name}, row)"
 
 
-def series(table: str, column: str, where: str, *, pixels: int) -> str:
-    """At most ``pixels`` buckets of the rows that hold a value: the fields of SeriesPoint in their order."""
-    step, weight = ("step", "1") if table == "steps" else ("CAST(NULL AS BIGINT)", "1")
-    if column in PER_STEP_SECONDS:
-        weight = WEIGHT
+def series_bounds(table: str, column: str, where: str) -> str:
+    """First and last row that hold a value; NULL when none does."""
+    return f"SELECT min(row), max(row) FROM {table} WHERE {column} IS NOT NULL AND {where}"
+
+
+def series(table: str, column: str, where: str, *, low: int, high: int, pixels: int) -> str:
+    """Equal spans of the rows ``low`` to ``high``: the fields of SeriesPoint in their order."""
+    weight = WEIGHT if column in PER_STEP_SECONDS else "1"
+    step = "arg_max(step, row)" if table == "steps" else "NULL"
     return f"""
-        WITH points AS (
-            SELECT row, {step} AS step, at_seconds, line, CAST({column} AS DOUBLE) AS value,
-                {weight} AS weight
-            FROM {table} WHERE {column} IS NOT NULL AND {where}),
-        bounds AS (SELECT min(row) AS low, max(row) - min(row) + 1 AS span FROM points)
-        SELECT min(row), count(*), arg_max(step, row), arg_max(at_seconds, row), min(value),
-            coalesce(sum(value * weight) / nullif(sum(weight), 0), avg(value)), max(value),
+        SELECT min(row), count(*), {step}, arg_max(at_seconds, row), min({column}),
+            coalesce(sum({column} * {weight}) / nullif(sum({weight}), 0), avg({column})), max({column}),
             arg_min(line, row), arg_max(line, row)
-        FROM points, bounds GROUP BY (row - low) * {pixels} // span ORDER BY 1"""
+        FROM {table} WHERE {column} IS NOT NULL AND {where}
+        GROUP BY (row - {low}) * {pixels} // {high - low + 1} ORDER BY 1"""

@@ -19,7 +19,15 @@ from weighbridge.schema.event import Event
 from weighbridge.schema.run import Run
 from weighbridge.store.engine import ask, connect, literal, open_tables
 from weighbridge.store.layout import EVENTS_FILE
-from weighbridge.store.merging import PER_STEP_SECONDS, WEIGHT, Buckets, count_merged, merged_windows, series
+from weighbridge.store.merging import (
+    PER_STEP_SECONDS,
+    WEIGHT,
+    Buckets,
+    count_merged,
+    merged_windows,
+    series,
+    series_bounds,
+)
 from weighbridge.store.shapes import DeviceUse, SeriesPoint
 
 if TYPE_CHECKING:
@@ -153,17 +161,19 @@ class RunView:
 
     def series(self, column: str, *, pixels: int, phase: str = TRAIN) -> list[SeriesPoint]:
         """At most ``pixels`` points in row order."""
-        name = _numeric(STEP_COLUMNS, column)
-        return self._points(series("steps", name, f"phase = {literal(phase)}", pixels=max(pixels, 1)))
+        return self._points("steps", _numeric(STEP_COLUMNS, column), f"phase = {literal(phase)}", pixels)
 
     def sample_series(self, column: str, *, pixels: int, device: int | None = None) -> list[SeriesPoint]:
         """At most ``pixels`` points in row order, of one device or of all."""
-        name = _numeric(SAMPLE_COLUMNS, column)
         where = "true" if device is None else f"device = {int(device)}"
-        return self._points(series("samples", name, where, pixels=max(pixels, 1)))
+        return self._points("samples", _numeric(SAMPLE_COLUMNS, column), where, pixels)
 
-    def _points(self, query: str) -> list[SeriesPoint]:
-        return [SeriesPoint(**dict(zip(_POINT_FIELDS, row, strict=True))) for row in self._ask(query)]
+    def _points(self, table: str, column: str, where: str, pixels: int) -> list[SeriesPoint]:
+        ((low, high),) = self._ask(series_bounds(table, column, where))
+        if low is None:
+            return []
+        found = self._ask(series(table, column, where, low=low, high=high, pixels=max(pixels, 1)))
+        return [SeriesPoint(**dict(zip(_POINT_FIELDS, row, strict=True))) for row in found]
 
     def devices(self) -> list[DeviceUse]:
         """One entry per host and device, in that order."""

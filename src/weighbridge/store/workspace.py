@@ -174,12 +174,12 @@ class Workspace:
             stream = path.open("rb")
         except OSError as error:
             raise _source_error(path, error) from error
-        incoming = Incoming(self.root)
-        try:
-            with stream:
+        with stream:
+            incoming = Incoming(self.root)
+            try:
                 return self._keep(path, stream, incoming.folder / "source")
-        finally:
-            incoming.discard()
+            finally:
+                incoming.discard()
 
     def _keep(self, path: Path, stream: BinaryIO, draft: Path) -> tuple[str, int]:
         digest, size = hashlib.sha256(), 0

@@ -16,6 +16,7 @@ from weighbridge.schema.columns import SAMPLE_COLUMNS, STEP_COLUMNS, Columns
 from weighbridge.schema.event import Event
 from weighbridge.schema.run import Problem, Run
 from weighbridge.store.closing import EventFacts, complete
+from weighbridge.store.engine import connect
 from weighbridge.store.files import flush, put_if_absent, write_error, writing
 from weighbridge.store.incoming import Incoming
 from weighbridge.store.layout import (
@@ -85,9 +86,10 @@ class RunWriter:
         folder = run_folder(self._root, run.id)
         if (folder / RUN_FILE).exists():
             return stored_run(folder), False
-        self._steps.finish()
-        self._samples.finish()
-        final = complete(self._with_problems(run), self._events, self._part, incoming.folder / "duckdb")
+        with connect(incoming.folder / "duckdb", threads=1) as connection:
+            self._steps.finish(connection)
+            self._samples.finish(connection)
+            final = complete(self._with_problems(run), self._events, connection, self._part)
         draft = incoming.folder / RUN_FILE
         draft.write_bytes(encode_run(final, [incoming.name]))
         incoming.closes_into(run.id)
