@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -183,3 +184,21 @@ def test_message_files_are_sorted_by_room() -> None:
     for file in sorted((PACKAGE / "i18n" / "messages").glob("*.json")):
         rooms = {code.partition(".")[0] for code in json.loads(file.read_text(encoding="utf-8"))}
         assert file.stem in rooms
+
+
+def test_a_wheel_carries_everything_that_lies_in_the_package(tmp_path: Path) -> None:
+    """Sentences, templates, facts and the demo's logs are no Python files and are easily left behind."""
+    pytest.importorskip("hatchling", reason="the build backend is not installed: make test installs it")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    tracked = subprocess.run(
+        ["git", "ls-files", "src/weighbridge"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if tracked.returncode != 0:
+        pytest.skip("not a git checkout: which files belong to the package is not known")
+
+    carried = set(zipfile.ZipFile(wheel).namelist())
+    assert {
+        name.removeprefix("src/") for name in tracked.stdout.split() if (ROOT / name).is_file()
+    } <= carried
