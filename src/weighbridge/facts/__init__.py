@@ -3,3 +3,11 @@
 One loader reads the shipped tables and the user's overlay and hands out records. A fact without a source is
 not a fact: it does not go in. Measures nothing, judges nothing, and reads nothing off this machine.
 """
+
+from __future__ import annotations
+
+from weighbridge.facts.find import candidates, find_gpu, gpu_memory
+from weighbridge.facts.load import load_gpus
+from weighbridge.facts.records import GpuFact
+
+__all__ = ["GpuFact", "candidates", "find_gpu", "gpu_memory", "load_gpus"]
