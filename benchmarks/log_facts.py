@@ -145,6 +145,10 @@ def restarts(of: Imported) -> int:
     return sum(view.run.segments for view in of.views) - 1
 
 
+def times_back(values: Sequence[float]) -> int:
+    return sum(after < before for before, after in zip(values, values[1:], strict=False))
+
+
 def record_count(of: Imported) -> int:
     together = of.format in COUNTED_TOGETHER
     return sum(view.run.train_rows + (view.run.evaluation_rows if together else 0) for view in of.views)
@@ -250,6 +254,7 @@ def llama_factory() -> dict[str, Callable[[Imported], Any]]:
         "last_step": lambda of: of.detail("last_step"),
         "elapsed_last": lambda of: of.detail("elapsed_last"),
         "step_resets": restarts,
+        "elapsed_resets": lambda of: times_back(of.known("elapsed_seconds")),
         "duplicate_steps": CORE["duplicate_steps"],
         "lr_key": lambda of: of.detail("learning_rate_key"),
         "has_throughput": lambda of: of.detail("has_throughput"),
@@ -421,7 +426,8 @@ FACTS: dict[str, dict[str, Callable[[Imported], Any]]] = {
     "ultralytics_results_csv": ultralytics(),
     "deepspeed_wallclock": deepspeed(),
     "torchtitan_stdout": torchtitan(),
-    "torchvision_metriclogger": openmmlab() | {"max_mem_MB": peak_mib, "epochs": lambda of: len(set(of.known("epoch")))},
+    "torchvision_metriclogger": openmmlab()
+    | {"max_mem_MB": peak_mib, "epochs": lambda of: len(set(of.known("epoch")))},
     "timm_train_log": {
         "n_train_records": record_count,
         "n_runs": lambda of: len(of.views),
@@ -430,7 +436,9 @@ FACTS: dict[str, dict[str, Callable[[Imported], Any]]] = {
         "data_wait_share_last_avg": lambda of: (
             of.known("printed_data_wait_seconds")[-1] / of.known("printed_step_seconds")[-1]
         ),
-        "batch_size_from_rate": lambda of: of.run("planned", "global_batch") or of.detail("global_batch_estimate"),
+        "batch_size_from_rate": lambda of: (
+            of.run("planned", "global_batch") or of.detail("global_batch_estimate")
+        ),
     },
     "nvidia_smi_csv": nvidia_smi(),
 }  # fmt: skip

@@ -106,7 +106,8 @@ def report(scored: list[Score], unread: Counter[str], *, as_json: bool) -> int:
     unchecked = sum(len(score.unchecked) for score in scored)
     share = right / (right + wrong) if right + wrong else 0.0
     totals = {
-        "entries": len(scored), "checks": right + wrong, "right": right, "share": share, "unchecked": unchecked,
+        "entries": len(scored), "checks": right + wrong, "right": right, "share": share,
+        "unchecked": unchecked,
         "entries_without_reader": sum(unread.values()), "formats_without_reader": len(unread),
     }  # fmt: skip
     if as_json:
@@ -116,15 +117,16 @@ def report(scored: list[Score], unread: Counter[str], *, as_json: bool) -> int:
     for item in scored:
         mark = "ok " if not item.wrong else "BAD"
         print(
-            f"{mark} {item.file:<52} {item.reader or '-':<20} right {item.right:>3}  left {len(item.unchecked):>2}"
+            f"{mark} {item.file:<52} {item.reader or '-':<20} "
+            f"right {item.right:>3}  left {len(item.unchecked):>2}"
         )
         for line in item.wrong:
             print(f"      {line}")
         if item.unchecked:
             print(f"      not checked: {', '.join(item.unchecked)}")
     print(
-        f"{len(scored)} entries, {right} of {right + wrong} checks right ({share:.1%}), {unchecked} facts left "
-        f"unchecked; {sum(unread.values())} entries in {len(unread)} formats have no reader yet"
+        f"{len(scored)} entries, {right} of {right + wrong} checks right ({share:.1%}), {unchecked} facts "
+        f"left unchecked; {sum(unread.values())} entries in {len(unread)} formats have no reader yet"
     )
     return 0 if wrong == 0 and scored else 1
 
