@@ -7,6 +7,7 @@ itself (number of lines).
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
@@ -146,7 +147,7 @@ def restarts(of: Imported) -> int:
 
 
 def times_back(values: Sequence[float]) -> int:
-    return sum(after < before for before, after in zip(values, values[1:], strict=False))
+    return sum(after < before for before, after in itertools.pairwise(values))
 
 
 def record_count(of: Imported) -> int:
