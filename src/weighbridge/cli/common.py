@@ -19,6 +19,8 @@ from weighbridge.cli.language import text
 from weighbridge.errors import InputError, UsageError, WorkspaceError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from weighbridge.readers.importer import Input
     from weighbridge.schema.import_report import ImportReport
     from weighbridge.store import Workspace
@@ -49,6 +51,13 @@ def emit_json(document: dict[str, Any]) -> None:
     import msgspec
 
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+
+
+def screen() -> Console:
+    """Where reports go: stdout, in colour on a terminal only, as wide as it is (80 in a pipe)."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
 
 
 def say(code: str, **params: object) -> None:

@@ -17,6 +17,7 @@ from weighbridge.cli.common import (
     say,
     say_failures,
     scratch_folder,
+    screen,
     sort_arguments,
     workspace_or_temporary,
     write_text,
@@ -95,7 +96,7 @@ def open_and_diagnose(run_ids: Sequence[str], place: Workspace, stack: contextli
 def show(items: Sequence[Item], *, as_json: bool) -> None:
     """The report on the terminal, or one JSON document."""
     from weighbridge import codec
-    from weighbridge.report.terminal import console, render_diagnosis
+    from weighbridge.report.terminal import render_diagnosis
 
     if as_json:
         documents: list[dict[str, Any]] = [codec.document(diagnosis) for _, diagnosis, _ in items]
@@ -105,6 +106,6 @@ def show(items: Sequence[Item], *, as_json: bool) -> None:
             else {"schema": "weighbridge.diagnoses/1", "diagnoses": documents}
         )
         return
-    screen = console()
+    target = screen()
     for run, diagnosis, _ in items:
-        render_diagnosis(diagnosis, run, current(), screen)
+        render_diagnosis(diagnosis, run, current(), target)

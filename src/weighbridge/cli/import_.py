@@ -13,6 +13,7 @@ from weighbridge.cli.common import (
     say,
     say_failures,
     scratch_folder,
+    screen,
     sort_arguments,
 )
 from weighbridge.cli.language import current, text
@@ -25,7 +26,7 @@ from weighbridge.errors import EXIT_BAD_INPUT, EXIT_OK, UsageError
 @common_options
 def command(files: tuple[str, ...], asked_format: str | None, workspace: Path | None, as_json: bool) -> int:
     from weighbridge import codec
-    from weighbridge.report.terminal import console, render_import
+    from weighbridge.report.terminal import render_import
     from weighbridge.store import Workspace
 
     place = Workspace.find(workspace)
@@ -37,7 +38,7 @@ def command(files: tuple[str, ...], asked_format: str | None, workspace: Path | 
     if as_json:
         emit_json(codec.document(report))
     elif report.runs:
-        render_import(report, current(), console())
+        render_import(report, current(), screen())
     say_failures(report)
     if not report.runs:
         say("cli.nothing_imported", files=len(report.files) + report.skipped_files)

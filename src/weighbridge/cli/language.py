@@ -69,10 +69,9 @@ def _teach_click(chosen: Language) -> None:
         click.types,
         click.decorators,
     ):
-        if hasattr(module, "_"):
-            module._ = look_up
-        if hasattr(module, "ngettext"):
-            module.ngettext = look_up_number
+        names = vars(module)
+        names.update({"_": look_up} if "_" in names else {})
+        names.update({"ngettext": look_up_number} if "ngettext" in names else {})
 
 
 def what_readers_look_for() -> str:

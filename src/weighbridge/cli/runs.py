@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from weighbridge.cli.common import common_options, emit_json, say
+from weighbridge.cli.common import common_options, emit_json, say, screen
 from weighbridge.cli.language import current, text
 from weighbridge.errors import EXIT_OK, UsageError
 
@@ -15,7 +15,7 @@ from weighbridge.errors import EXIT_OK, UsageError
 @common_options
 def command(workspace: Path | None, as_json: bool) -> int:
     from weighbridge import codec
-    from weighbridge.report.terminal import console, render_runs
+    from weighbridge.report.terminal import render_runs
     from weighbridge.store import Workspace
 
     place = Workspace.find(workspace)
@@ -25,7 +25,7 @@ def command(workspace: Path | None, as_json: bool) -> int:
     if as_json:
         emit_json({"schema": "weighbridge.runs/1", "runs": [codec.document(run) for run in runs]})
     elif runs:
-        render_runs(runs, current(), console())
+        render_runs(runs, current(), screen())
     else:
         say("cli.runs.none", path=place.root)
     for name, reason in place.damaged():
