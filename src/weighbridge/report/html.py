@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Final
 
 from weighbridge import __version__
-from weighbridge.i18n import LANGUAGES, Language, speak
+from weighbridge.i18n import LANGUAGES, Language, choose_language, speak
 from weighbridge.report import words
 from weighbridge.report.charts import chart_css
 from weighbridge.report.markup import Markup, element, join
@@ -40,14 +40,19 @@ SECTIONS: Final[tuple[Callable[[Material, Language], Markup], ...]] = (
 )
 
 
-def diagnosis_page(diagnoses: Sequence[tuple[Run, Diagnosis, View]], *, language: Language = "en") -> str:
-    """The page of one or several runs, opening in ``language``. Raises ValueError without a run."""
+def diagnosis_page(
+    diagnoses: Sequence[tuple[Run, Diagnosis, View]], *, language: Language | None = None
+) -> str:
+    """The page of one or several runs, opening in ``language`` (None: as ``choose_language`` says).
+
+    Raises ValueError without a run.
+    """
     if not diagnoses:
         raise ValueError("a page needs at least one diagnosis")
     materials = [gather(number, *item) for number, item in enumerate(diagnoses, 1)]
     return document(
         [(each, page_title(materials, each), body(materials, each)) for each in LANGUAGES],
-        language=language,
+        language=language or choose_language(None),
         style=template("page.css"),
     )
 
@@ -133,7 +138,8 @@ def document(bodies: Sequence[tuple[Language, str, Markup]], *, language: Langua
         element("title", title),
         element("style", Markup(style)),
     )
-    switch = [_switch(each, title, checked=each == language) for each, title, _ in bodies]
+    several = len(bodies) > 1
+    switch = [_switch(each, title, checked=each == language) for each, title, _ in bodies if several]
     contents = [
         element("div", markup, class_=f"language {each}", lang=LANGUAGE_TAGS[each])
         for each, _, markup in bodies

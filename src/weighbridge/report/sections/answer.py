@@ -110,8 +110,8 @@ def changes(material: Material, language: Language) -> Markup:
     rows = [_change_row(change, language) for change in material.diagnosis.counterfactuals]
     if not rows:
         return section(material, language, "changes", note(speak("page.no_changes", language)))
-    columns = ("column.change", "column.condition", "column.speed_up", "column.tier", "column.cost")
-    drawn = table(speak("page.changes", language), columns, rows, language, numbers=(2,))
+    columns = ("column.change", "column.speed_up", "column.condition", "column.tier", "column.cost")
+    drawn = table(speak("page.changes", language), columns, rows, language, numbers=(1,))
     return section(material, language, "changes", drawn, note(speak("page.changes_note", language)))
 
 
@@ -122,8 +122,8 @@ def _change_row(change: Counterfactual, language: Language) -> list[TableCell]:
     tier = join([speak(f"tier.{change.tier}", language), " ", element("small", origin, class_="origin")])
     return [
         TableCell(words.change_words(change, language), head=True),
-        TableCell(assumed),
         TableCell(element("strong", speed_up, class_="value"), number=True),
+        TableCell(assumed),
         TableCell(tier),
         TableCell(words.cost_word(change, language)),
     ]

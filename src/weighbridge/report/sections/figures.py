@@ -50,7 +50,8 @@ def _bar(material: Material, language: Language, name: str, record: Breakdown) -
             identity=identity(material, language, f"{name}-bar-{size}"),
         )  # fmt: skip
 
-    return drawings(draw, title)
+    origin = element("small", words.origin_word(record.total, language), class_="origin")
+    return drawings(draw, join([title, " ", origin]))
 
 
 def _parts_table(language: Language, name: str, record: Breakdown) -> Markup:

@@ -46,7 +46,7 @@ def note(text: str) -> Markup:
 
 def table(
     name: str, columns: Sequence[str], rows: Sequence[Sequence[TableCell]], language: Language,
-    *, numbers: Sequence[int] = (),
+    *, numbers: Sequence[int] = (), kind: str | None = None,
 ) -> Markup:  # fmt: skip
     """A table in a box of its own, so that a phone scrolls the table and not the page.
 
@@ -62,6 +62,7 @@ def table(
         element("caption", name),
         element("thead", element("tr", *heads)),
         element("tbody", *body),
+        class_=kind,
     )
     label = speak("page.scroll", language, name=name)
     return element("div", drawn, class_="scroll", role="region", tabindex="0", aria_label=label)
@@ -87,7 +88,7 @@ def figure_of(quantity: Quantity | None, language: Language, *, interval: bool =
     return figure(text, words.origin_word(quantity, language) if quantity is not None else "")
 
 
-def drawings(draw: Callable[[Size], Markup], caption: str | None = None) -> Markup:
+def drawings(draw: Callable[[Size], Markup], caption: Child = None) -> Markup:
     """The same drawing for a screen and for a phone; the style sheet shows the one that fits."""
     sizes = [element("div", draw(size), class_=f"drawing {size}") for size in SIZES]
     return element("figure", element("figcaption", caption) if caption else None, *sizes)

@@ -47,7 +47,7 @@ def _finding_rows(finding: Finding, run: Run, language: Language) -> Iterator[li
             severity = speak(f"severity.{finding.severity}", language)
             row = [
                 TableCell(text, head=True, rows=len(places)),
-                TableCell(element("span", severity, class_=finding.severity), rows=len(places)),
+                TableCell(element("span", severity, class_=f"severity-{finding.severity}"), rows=len(places)),
                 *row,
             ]
         yield row
@@ -137,7 +137,9 @@ def _facts_table(run: Run, language: Language) -> Markup:
         [TableCell(speak(code, language), head=True), TableCell(_plain(value))]
         for code, value in known_facts(run)
     ]
-    return table(speak("page.facts", language), ("column.figure", "column.value"), rows, language)
+    return table(
+        speak("page.facts", language), ("column.figure", "column.value"), rows, language, kind="facts"
+    )
 
 
 def _details(run: Run, language: Language) -> Markup | None:
@@ -148,7 +150,7 @@ def _details(run: Run, language: Language) -> Markup | None:
         for key, value in list(run.details.items())[:SHOWN_DETAILS]
     ]
     name = speak("page.details", language)
-    drawn = table(name, ("column.figure", "column.value"), rows, language)
+    drawn = table(name, ("column.figure", "column.value"), rows, language, kind="facts")
     return element("details", element("summary", name), drawn)
 
 
