@@ -41,7 +41,7 @@ class Chain:
 
 @dataclass(slots=True)
 class Chains:
-    """The writers so far. ``open`` has the one that wrote last at its end; ``starts`` counts all ever begun."""
+    """The writers so far: ``open`` ends with the one that wrote last, ``starts`` counts all ever begun."""
 
     open: list[Chain] = field(default_factory=list)
     starts: int = 0
@@ -49,7 +49,7 @@ class Chains:
 
     @property
     def interleaved(self) -> int:
-        """Writers that took turns. One that goes on after another is a resume; two that do are two at once."""
+        """Writers that took turns. One that goes on after another is a resume; two that do write at once."""
         return self._returned if self._returned > 1 else 0
 
     def follow(self, total_steps: int | None, step: int, elapsed: float) -> Chain | None:
