@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, Final
 
 from weighbridge.readers.base import Events, Facts, Piece
 from weighbridge.readers.batch import Batch
+from weighbridge.readers.patterns import pattern
 from weighbridge.readers.stamp import find_stamp
 from weighbridge.readers.tally import Troubles
 from weighbridge.readers.text import Head, Lines
@@ -54,35 +55,33 @@ STAMPS_AGREE: Final = 0.95
 EARLY_PART: Final = 0.5
 
 TIMERS: Final = b"time (ms) |"
-_TIMER = re.compile(rb"\| *([A-Za-z_]+): *(\d+(?:\.\d+)?)(?= *[|\r\n])")
+_TIMER = pattern(rb"\| *([A-Za-z_]+): *<number>(?= *[|\r\n])")
 _LONG_NAMES: Final = {b"forward": b"fwd", b"backward": b"bwd"}
-_RANK = re.compile(rb"\[Rank (\d+)\]|\brank=(\d+)\b")
-_ELAPSED = re.compile(
-    rb"elapsed[ _]time[ _]per[ _]iteration[ _](?:\((ms|s)\): *|(ms|s)= *)(\d+(?:\.\d+)?)(?= *[|\r\n])"
+_RANK = pattern(rb"\[Rank <count>\]|\brank=<count>\b")
+_ELAPSED = pattern(
+    rb"elapsed[ _]time[ _]per[ _]iteration[ _](?:\((ms|s)\): *|(ms|s)= *)<number>(?= *[|\r\n])"
 )
-_ITERATION = re.compile(rb"\biteration(?:=| ) *(\d+) */ *(\d+)(?= *[|\r\n])")
-_PIPELINE = re.compile(rb"\bsteps: (\d+) .*iter time \(s\): (\d+(?:\.\d+)?) samples/sec: (\d+(?:\.\d+)?)\s")
-_STEP = re.compile(rb"\bstep=(\d+), skipped=")
-_RATE = re.compile(rb"(?:Curr|[ ,])SamplesPerSec=(\d+(?:\.\d+)?)(?=[,\r\n])")
-_LINE_RATE = re.compile(rb"samples[_ ]per[_ ]second(?:=|: ) *(\d+(?:\.\d+)?)(?= *[|\r\n])")
-_BATCH = re.compile(rb"global[_ ]batch[_ ]size(?:=|:) *(\d+) *\|")
-_LENGTH = re.compile(rb"actual[_ ]seqlen(?:=|:) *(\d+) *\|")
-_PEAKS = re.compile(
-    rb"Max_MA (\d+(?:\.\d+)?) (GB|MB)\s+CA (\d+(?:\.\d+)?) (?:GB|MB)\s+Max_CA (\d+(?:\.\d+)?) (?:GB|MB)"
-)
-_TIMER_PEAK = re.compile(rb"MaxMemAllocated=(\d+(?:\.\d+)?)GB")
-_BREAKDOWN_PEAK = re.compile(rb"max_mem_allocated: (\d+(?:\.\d+)?) GB")
-_BREAKDOWN_RESERVED = re.compile(rb"max_cache_allocated: (\d+(?:\.\d+)?) GB")
-_MEGATRON_PEAK = re.compile(rb"max allocated: (\d+(?:\.\d+)?) \|.*max reserved: (\d+(?:\.\d+)?)\s")
-_HOST = re.compile(rb"used = (\d+(?:\.\d+)?) GB, percent = (\d+(?:\.\d+)?)%")
-_EVALUATING = re.compile(rb"Evaluating iter (\d+)/\d+")
-_EVALUATED = re.compile(rb"validation loss at iteration (\d+)")
-_SAVING = re.compile(rb"saving checkpoint at iteration +(\d+)")
-_SAVED = re.compile(rb"successfully saved checkpoint (?:at|from) iteration +(\d+)")
-_TAG = re.compile(rb"Checkpoint (?:global_step|iter_)?(\d+)? ?\S* ?is about to be saved")
-_CONFIG = re.compile(
+_ITERATION = pattern(rb"\biteration(?:=| ) *<count> */ *<count>(?= *[|\r\n])")
+_PIPELINE = pattern(rb"\bsteps: <count> .*iter time \(s\): <number> samples/sec: <number>\s")
+_STEP = pattern(rb"\bstep=<count>, skipped=")
+_RATE = pattern(rb"(?:Curr|[ ,])SamplesPerSec=<number>(?=[,\r\n])")
+_LINE_RATE = pattern(rb"samples[_ ]per[_ ]second(?:=|: ) *<number>(?= *[|\r\n])")
+_BATCH = pattern(rb"global[_ ]batch[_ ]size(?:=|:) *<count> *\|")
+_LENGTH = pattern(rb"actual[_ ]seqlen(?:=|:) *<count> *\|")
+_PEAKS = pattern(rb"Max_MA <number> (GB|MB)\s+CA <number> (?:GB|MB)\s+Max_CA <number> (?:GB|MB)")
+_TIMER_PEAK = pattern(rb"MaxMemAllocated=<number>GB")
+_BREAKDOWN_PEAK = pattern(rb"max_mem_allocated: <number> GB")
+_BREAKDOWN_RESERVED = pattern(rb"max_cache_allocated: <number> GB")
+_MEGATRON_PEAK = pattern(rb"max allocated: <number> \|.*max reserved: <number>\s")
+_HOST = pattern(rb"used = <number> GB, percent = <number>%")
+_EVALUATING = pattern(rb"Evaluating iter <count>/\d+")
+_EVALUATED = pattern(rb"validation loss at iteration <count>")
+_SAVING = pattern(rb"saving checkpoint at iteration +<count>")
+_SAVED = pattern(rb"successfully saved checkpoint (?:at|from) iteration +<count>")
+_TAG = pattern(rb"Checkpoint (?:global_step|iter_)?<count>? ?\S* ?is about to be saved")
+_CONFIG = pattern(
     rb"\b(world_size|train_batch_size|train_micro_batch_size_per_gpu|gradient_accumulation_steps"
-    rb"|zero_optimization_stage) \.+ (\d+)\s"
+    rb"|zero_optimization_stage) \.+ <count>\s"
 )
 _CONFIG_FACTS: Final = {
     b"world_size": "hardware.gpus",
@@ -91,7 +90,7 @@ _CONFIG_FACTS: Final = {
     b"gradient_accumulation_steps": "layout.accumulation",
     b"zero_optimization_stage": "layout.zero_stage",
 }
-_VERSION = re.compile(rb"DeepSpeed info: version=([^,\s]+)[,\s]")
+_VERSION = pattern(rb"DeepSpeed info: version=([^,\s]+)[,\s]")
 
 Row = dict[str, Cell]
 
@@ -109,6 +108,9 @@ class _Log:
     last_step: int | None = None
     last_iteration: int | None = None
     last_at: float | None = None
+    # Whether stamps or iteration lines tell the time of a step; the first iteration line decides for good, so
+    # that a log cut before it gives the same figures.
+    by_stamps: bool | None = None
     stamped: bool = False
     iteration_lines: int = 0
     step_lines: int = 0
@@ -209,7 +211,7 @@ class _Log:
         at = row.get("at_seconds")
         if not isinstance(at, float):
             return
-        if not self.iteration_lines and self.last_at is not None and "step_seconds" not in row:
+        if self.by_stamps is not False and self.last_at is not None and "step_seconds" not in row:
             inside = sum(timers.get(name, 0.0) for name in ("fwd", "bwd", "step"))
             if at - self.last_at >= inside * STAMPS_AGREE and at > self.last_at:
                 row["step_seconds"] = at - self.last_at
@@ -225,7 +227,11 @@ class _Log:
         step = int(number[1]) if number else None
         at = find_stamp(line, number.start() if number else found.start())
         self.iteration_lines += 1
-        cells: Row = {"step": step, "step_seconds": seconds}
+        timed = self.row is not None and not self.row.get("joined") and "step_seconds" in self.row
+        if self.by_stamps is None:
+            # A step that has its time by now was counted before: this line is a mean over several.
+            self.by_stamps = timed
+        cells: Row = {"step": step} if timed else {"step": step, "step_seconds": seconds}
         if rate := _LINE_RATE.search(line):
             cells["samples_per_second"] = float(rate[1])
         if self.row is not None and not self.row.get("joined"):

@@ -41,6 +41,8 @@ KEPT: Final = (
     "train_batch_size",
 )
 KEPT_SUMS: Final = 4096
+# A larger number is damage, and would not fit into the record.
+LARGEST_INTEGER: Final = 1 << 53
 # Logged losses are rounded to four decimals; two sums over the same steps agree far better than this.
 SAME_LOSS: Final = 0.02
 
@@ -272,15 +274,21 @@ def _event(kind: Any, line: int, entry: dict[str, Any], seconds: float | None) -
 
 
 def _number(value: Any) -> Any:
-    """The number as it stands, or None for anything else, NaN and infinity included."""
+    """The number as it stands, or None for anything else, NaN, infinity and absurd integers included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    if isinstance(value, int):
+        return value if abs(value) < LARGEST_INTEGER else None
     return value if math.isfinite(value) else None
 
 
 def _whole(value: Any) -> int | None:
     number = _number(value)
-    return int(number) if number is not None and number == int(number) else None
+    return (
+        int(number)
+        if number is not None and number == int(number) and abs(number) < LARGEST_INTEGER
+        else None
+    )
 
 
 def _last_part(path: Any) -> str | None:

@@ -45,8 +45,10 @@ COLUMNS: Final = (
 )
 # elapsed_time has a resolution of one second: a shorter difference is nought or one by chance.
 SHORTEST_SECONDS: Final = 2.0
+# A larger number is damage, and would not fit into the record.
+LARGEST_INTEGER: Final = 1 << 53
 
-_ELAPSED = re.compile(r"(?:(\d+) days?, )?(\d+):(\d\d):(\d\d)$")
+_ELAPSED = re.compile(r"(?:(\d{1,6}) days?, )?(\d{1,6}):(\d\d):(\d\d)$")
 _DECODER = json.JSONDecoder(strict=False)
 
 Row = dict[str, Cell]
@@ -64,7 +66,7 @@ class _Window:
 
     def close(self, step: int, elapsed: float) -> None:
         spent = elapsed - self.elapsed
-        if spent > 0 and step > self.step and not self.spoiled:
+        if spent >= SHORTEST_SECONDS and step > self.step and not self.spoiled:
             for row in self.rows:
                 row["step_seconds"] = spent / (step - self.step)
         self.restart(step, elapsed)
@@ -91,8 +93,8 @@ class _Log:
     tokens_per_second: Median = field(default_factory=Median)
 
     def take(self, line: int, record: dict[str, Any]) -> None:
-        step, elapsed = record.get("current_steps"), elapsed_seconds(record.get("elapsed_time"))
-        if not isinstance(step, int):
+        step, elapsed = _integer(record.get("current_steps")), elapsed_seconds(record.get("elapsed_time"))
+        if step is None:
             return
         self.records += 1
         self._remember(record)
@@ -182,8 +184,8 @@ class _Log:
         facts = self.facts
         facts["planned.steps"] = _integer(record.get("total_steps")) or facts.get("planned.steps")
         if record.get("loss") is not None:
-            facts["details.elapsed_last"] = record.get("elapsed_time")
-            facts["details.last_step"] = record.get("current_steps")
+            facts["details.elapsed_last"] = str(record.get("elapsed_time"))
+            facts["details.last_step"] = _integer(record.get("current_steps"))
             for key in ("lr", "learning_rate"):
                 if key in record:
                     facts["details.learning_rate_key"] = key
@@ -192,11 +194,11 @@ class _Log:
             rate = _number(record["throughput"])
             if rate:
                 self.tokens_per_second.add(rate)
-        if _number(record.get("total_tokens")):
-            facts["details.total_tokens"] = record["total_tokens"]
+        if tokens := _number(record.get("total_tokens")):
+            facts["details.total_tokens"] = tokens
 
     def steps(self, *, rest: bool) -> Iterator[Steps]:
-        """Rows in the order of the file; windows still open are closed with what they have."""
+        """Rows in the order of the file; what is too short to be timed so far stays without a time."""
         if len(self.rows) < BATCH_ROWS and not rest:
             return
         for chain in self.chains.open:
@@ -312,4 +314,5 @@ def _number(value: Any) -> float | None:
 
 
 def _integer(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and abs(value) < LARGEST_INTEGER else None

@@ -69,9 +69,17 @@ WHOLE: Final = frozenset(
 LOOKED_AT: Final = 256
 HEADER_WITHIN_LINES: Final = 200
 FAR_LONGER: Final = 4
+LARGEST_ROUND: Final = 65
 # Below this a header is that of some other table, whatever the user says.
 SMALLEST_LIKENESS: Final = 0.3
 KNOWN_FIRST_CELLS: Final = 1000
+# A larger number is damage, and would not fit into the record.
+LARGEST_INTEGER: Final = 1 << 53
+# No GPU has this many MiB, none has this few.
+MOST_MIB: Final = 400_000
+FEWEST_MIB: Final = 1024
+# Nothing samples faster; nvidia-smi prints the GPUs of one round faster.
+SHORTEST_INTERVAL_SECONDS: Final = 0.1
 # Kept in the source's own words from the first row. Never serials, bus ids, host names.
 FIRST_ROW: Final = (
     "driver_version",
@@ -111,6 +119,7 @@ _HEADERLESS = re.compile(
     rb"^\s*\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}\s*,.*\d (?:%|MiB|W|MHz)\s*(?:,|$)", re.MULTILINE
 )
 # Unix time in seconds, milliseconds, microseconds or nanoseconds lies in these decades; smaller is no clock.
+_LARGEST_CLOCK: Final = 1e19
 _UNIX_SCALES: Final = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
 
 
@@ -125,9 +134,9 @@ class _Row:
 
 @dataclass(slots=True)
 class _Rounds:
-    """Devices by their place in the round, where no column names them."""
+    """Devices by their place in the round, where no column names them. ``devices`` None is unknown."""
 
-    devices: int = 1
+    devices: int | None = None
     gap_seconds: float = 0.0
     place: int = 0
     last: float | None = None
@@ -135,20 +144,25 @@ class _Rounds:
     def learn(self, clocks: Sequence[float]) -> None:
         """The smallest period under which pauses between rounds are far longer than gaps within them.
 
-        A tenth of either may be out of the order: a query that hung, a row that is missing.
+        A tenth of either may be out of the order: a query that hung, a row that is missing. Rows that come at
+        a logger's even pace are of one device.
         """
         gaps = [later - earlier for earlier, later in pairwise(clocks)]
-        for devices in range(2, 65):
+        for devices in range(2, LARGEST_ROUND):
             pauses = sorted(gaps[devices - 1 :: devices])
             within = sorted(gap for place, gap in enumerate(gaps) if place % devices != devices - 1)
             if not pauses:
-                return
+                break
             pause, gap = pauses[len(pauses) // 10], within[(len(within) * 9) // 10]
             if pause > FAR_LONGER * max(gap, 0.0) and pause > 0:
                 self.devices, self.gap_seconds = devices, (pause + gap) / 2
                 return
+        if gaps and sorted(gaps)[len(gaps) // 2] >= SHORTEST_INTERVAL_SECONDS:
+            self.devices = 1
 
-    def next(self, clock: float | None) -> int:
+    def next(self, clock: float | None) -> int | None:
+        if self.devices is None:
+            return None
         paused = clock is not None and self.last is not None and clock - self.last > self.gap_seconds
         if self.last is None or paused or self.place + 1 >= self.devices:
             self.place = 0
@@ -164,7 +178,7 @@ class _Table:
 
     header: Header
     learned: bool = False
-    share_divisor: dict[str, float] = field(default_factory=dict)
+    share_divisor: dict[str, float | None] = field(default_factory=dict)
     memory_scale: float | None = MIB
     rounds: _Rounds = field(default_factory=_Rounds)
     named: dict[str, int] = field(default_factory=dict)
@@ -177,7 +191,7 @@ class _Table:
     def learn(self, rows: Sequence[_Row]) -> None:
         self.learned = True
         for name in SHARES:
-            self.share_divisor[name] = 1.0 if self._fraction(rows, name) else 100.0
+            self.share_divisor[name] = self._share_divisor(rows, name)
         self.memory_scale = self._memory_scale(rows)
         self.conversions = list(self._conversions())
         if not any(name in self.header.places for name in ("index", "uuid", "bus", "serial")):
@@ -187,31 +201,27 @@ class _Table:
         found = (_parse(self.cell(row, name) or "") for row in rows)
         return [parsed for parsed in found if parsed]
 
-    def _fraction(self, rows: Sequence[_Row], name: str) -> bool:
-        """Some loggers write 0..1: nowhere a per cent sign, never above 1, and not only 0 and 1."""
+    def _share_divisor(self, rows: Sequence[_Row], name: str) -> float | None:
+        """100 for per cent, 1 for the loggers that write 0..1, None where 0 and 1 are all that is seen."""
         values = self._values(rows, name)
-        if (
-            self.header.units.get(name) is not None
-            or self.header.by_nvidia_smi
-            or any(unit for _, unit in values)
-        ):
-            return False
-        return any(0 < value < 1 for value, _ in values) and all(value <= 1 for value, _ in values)
+        per_cent = self.header.units.get(name) is not None or any(unit for _, unit in values)
+        if per_cent or self.header.by_nvidia_smi or any(value > 1 for value, _ in values):
+            return 100.0
+        return 1.0 if any(0 < value < 1 for value, _ in values) else None
 
     def _memory_scale(self, rows: Sequence[_Row]) -> float | None:
-        """Bytes per unit where neither header nor cell names one; None where it could be MiB or GiB."""
+        """Bytes per unit where neither header nor cell names one; None where it could be several."""
         total = max((value for value, _ in self._values(rows, "memory_total")), default=0.0)
         used = [value for value, _ in self._values(rows, "memory_used")]
-        largest = max(total, *used, 0.0) if used else total
+        largest = max(total, *used) if used else total
         if self.header.by_nvidia_smi:
             return MIB
-        if largest >= 1e8:
+        if largest > MOST_MIB:
             return 1.0
-        if 0 < total < 1024:
+        if 0 < total < FEWEST_MIB:
             return GIB
-        if not total and used and largest < 256 and any(value % 1 for value in used):
-            return None
-        return MIB
+        unclear = not total and largest < FEWEST_MIB and any(value % 1 for value in used)
+        return None if unclear else MIB
 
     def device(self, row: _Row) -> int | None:
         index = self.cell(row, "index")
@@ -230,9 +240,9 @@ class _Table:
             if name in PLAIN:
                 yield PLAIN[name], place, _whole if name in WHOLE else _plain
             elif name in SHARES:
-                yield SHARES[name], place, partial(_divided, divisor=self.share_divisor[name])
+                yield SHARES[name], place, partial(_share, divisor=self.share_divisor[name])
             elif name in CLOCKS:
-                yield CLOCKS[name], place, partial(_divided, divisor=1e-6)
+                yield CLOCKS[name], place, _hertz
             elif name in MEMORY:
                 unit = self.header.units.get(name)
                 scale = MEMORY_UNITS.get(unit) if unit else self.memory_scale
@@ -270,12 +280,20 @@ def _plain(text: str) -> float | None:
 
 def _whole(text: str) -> int | None:
     parsed = _parse(text)
-    return int(parsed[0]) if parsed else None
+    return int(parsed[0]) if parsed and abs(parsed[0]) < LARGEST_INTEGER else None
 
 
-def _divided(text: str, divisor: float) -> float | None:
+def _share(text: str, divisor: float | None) -> float | None:
+    """A share of 0..1; a bare 1 is unknown while it may be one per cent or all."""
     parsed = _parse(text)
-    return parsed[0] / divisor if parsed else None
+    if parsed is None or (divisor is None and parsed[0] == 1):
+        return None
+    return parsed[0] / (divisor or 100.0)
+
+
+def _hertz(text: str) -> float | None:
+    parsed = _parse(text)
+    return parsed[0] * 1e6 if parsed else None
 
 
 def _bytes(text: str, scale: int | float | None) -> float | None:
@@ -476,9 +494,9 @@ def read_clock(text: str) -> tuple[float | None, float | None, bool]:
     except ValueError:
         return None, None, False
     for smallest, scale in _UNIX_SCALES:
-        if number >= smallest:
+        if smallest <= number < _LARGEST_CLOCK:
             return number / scale, number / scale, True
-    return (None, number, False) if number == number and abs(number) < 1e8 else (None, None, False)
+    return (None, number, False) if abs(number) < _UNIX_SCALES[-1][0] else (None, None, False)
 
 
 def _header_from_units(text: str) -> Header:

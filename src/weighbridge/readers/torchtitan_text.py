@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Final
 from weighbridge.readers.base import Events, Facts, Piece, Steps
 from weighbridge.readers.batch import Batch
 from weighbridge.readers.line_prefix import rank_of
+from weighbridge.readers.patterns import pattern
 from weighbridge.readers.stamp import first_stamp
 from weighbridge.readers.tally import Median, Troubles
 from weighbridge.readers.text import Head, Lines
@@ -51,29 +52,29 @@ HELD_ROWS: Final = 512
 COMPARABLE_SECONDS: Final = 0.02
 DIVISOR_TOLERANCE: Final = 0.1
 
-_STEP = re.compile(rb"(?<!validate )\bstep: *(\d+) +loss: *(\S+)\s")
-_VALIDATED = re.compile(rb"validate step: *(\d+) +loss:")
-_RATE = re.compile(rb"\b[tw]ps: *([\d,]+)(?=\s)")
-_MEMORY = re.compile(rb"memory: *(\d+(?:\.\d+)?)GiB\((\d+(?:\.\d+)?)%\)")
-_TFLOPS = re.compile(rb"tflops: *([\d,]+(?:\.\d+)?)\s")
-_MFU = re.compile(rb"mfu: *(\d+(?:\.\d+)?)%")
+_STEP = pattern(rb"(?<!validate )\bstep: *<count> +loss: *(\S+)\s")
+_VALIDATED = pattern(rb"validate step: *<count> +loss:")
+_RATE = pattern(rb"\b[tw]ps: *([\d,]{1,20})(?=\s)")
+_MEMORY = pattern(rb"memory: *<number>GiB\(<number>%\)")
+_TFLOPS = pattern(rb"tflops: *([\d,]{1,20}(?:\.\d{1,20})?)\s")
+_MFU = pattern(rb"mfu: *<number>%")
 # Only the first weeks of 2024 printed these: iteration by CUDA events, and data loading before it.
-_TIMES = re.compile(rb"iter: *(\d+(?:\.\d+)?) +data: *(\d+(?:\.\d+)?) ")
+_TIMES = pattern(rb"iter: *<number> +data: *<number> ")
 
-_CAPACITY = re.compile(rb"capacity: (.+?)(?: \(\d+\))? with (\d+(?:\.\d+)?)GiB memory")
-_MODEL = re.compile(rb"Model (.+?) size: ([\d,]+) total parameters")
-_BATCH = re.compile(rb"local batch size:? (\d+)[,\s]")
-_GLOBAL = re.compile(rb"global batch size:? (\d+)[,\s]")
-_LENGTH = re.compile(rb"(?:sequence|maximum context) length:? (\d+)[,\s]")
-_TOTAL = re.compile(rb"total steps:? (\d+)[ (]")
-_ACCUMULATION = re.compile(rb"gradient accumulation steps:? (\d+)[,\s]")
-_RANK_TOKENS = re.compile(rb"(\d+) tokens per DP rank, (\d+) tokens per train step")
-_BEGINS = re.compile(rb"Training starts at step (\d+)\b")
-_MESH = re.compile(rb"Building \d+-D device mesh with \[(.*?)\], \[(.*?)\]")
-_DEGREES = re.compile(rb"\b(pp|dp_replicate|dp_shard|cp|tp|ep) ?= ?(\d+)")
-_SAVED = re.compile(rb"Finished saving the checkpoint.*? in (\d+(?:\.\d+)?) seconds")
-_CHECKPOINTING = re.compile(rb"Applied (\w+) activation checkpointing")
-_JOB = re.compile(rb"Starting job: (.+?)\s*\n")
+_CAPACITY = pattern(rb"capacity: (.+?)(?: \(\d+\))? with <number>GiB memory")
+_MODEL = pattern(rb"Model (.+?) size: ([\d,]{1,20}) total parameters")
+_BATCH = pattern(rb"local batch size:? <count>[,\s]")
+_GLOBAL = pattern(rb"global batch size:? <count>[,\s]")
+_LENGTH = pattern(rb"(?:sequence|maximum context) length:? <count>[,\s]")
+_TOTAL = pattern(rb"total steps:? <count>[ (]")
+_ACCUMULATION = pattern(rb"gradient accumulation steps:? <count>[,\s]")
+_RANK_TOKENS = pattern(rb"<count> tokens per DP rank, <count> tokens per train step")
+_BEGINS = pattern(rb"Training starts at step <count>\b")
+_MESH = pattern(rb"Building \d+-D device mesh with \[(.*?)\], \[(.*?)\]")
+_DEGREES = pattern(rb"\b(pp|dp_replicate|dp_shard|cp|tp|ep) ?= ?<count>")
+_SAVED = pattern(rb"Finished saving the checkpoint.*? in <number> seconds")
+_CHECKPOINTING = pattern(rb"Applied (\w+) activation checkpointing")
+_JOB = pattern(rb"Starting job: (.+?)\s*\n")
 
 _LAYOUT: Final = {
     "pp": "layout.pipeline_parallel",
@@ -116,6 +117,7 @@ class _Tokens:
     rank_tokens: int | None = None
     degrees: dict[str, int] = field(default_factory=dict)
     divisor: int | None = None
+    decided: bool = False
     ratios: list[float] = field(default_factory=list)
 
     @property
@@ -126,23 +128,19 @@ class _Tokens:
         return tokens * (self.accumulation or 1) if tokens else None
 
     def shared_by(self) -> int | None:
-        """Devices per data-parallel rank: printed, or found, or not known yet."""
+        """Devices per data-parallel rank: printed, or found, or not known."""
         if self.degrees:
             # "sp" is what the first versions called tensor parallelism.
             return math.prod(self.degrees.get(name, 1) for name in ("cp", "tp", "pp", "sp"))
         return self.divisor
 
-    def compare(self, by_stamps: float, by_tokens: float) -> None:
-        self.ratios.append(by_tokens / by_stamps)
-
     def decide(self) -> None:
-        """The whole number that brings tokens and stamps together; 1 where they do not say."""
-        self.divisor = 1
+        """The whole number that brings tokens and stamps together; None where there is none."""
+        self.decided = True
         if self.ratios:
             ratio = statistics.median(self.ratios)
-            nearest = round(ratio)
-            if nearest > 1 and abs(ratio / nearest - 1) <= DIVISOR_TOLERANCE:
-                self.divisor = nearest
+            nearest = max(round(ratio), 1)
+            self.divisor = nearest if abs(ratio / nearest - 1) <= DIVISOR_TOLERANCE else None
 
 
 @dataclass(slots=True)
@@ -247,20 +245,19 @@ class _Log:
     def _place(self, row: Row, rate: float | None, by_stamps: float | None) -> None:
         """Rows wait in ``held`` until the divisor of the rate is known."""
         tokens = self.tokens.per_rank_step
-        if tokens and rate and by_stamps and self.tokens.shared_by() is None:
-            by_tokens = tokens / rate
-            if by_stamps >= COMPARABLE_SECONDS:
-                self.tokens.compare(by_stamps, by_tokens)
+        known = self.tokens.decided or bool(self.tokens.degrees)
+        if tokens and rate and not known and by_stamps and by_stamps >= COMPARABLE_SECONDS:
+            self.tokens.ratios.append(tokens / rate / by_stamps)
         self.held.append((row, rate, by_stamps))
         enough = len(self.tokens.ratios) >= COMPARED_ROWS or len(self.held) >= HELD_ROWS
-        if self.tokens.shared_by() is not None or enough:
+        if known or enough:
             self.release()
 
     def release(self, *, everything: bool = False) -> None:
         """Hand on what is held, but for lines without a rank that others of their window may still follow."""
         if not self.held:
             return
-        if self.tokens.shared_by() is None:
+        if not self.tokens.decided:
             self.tokens.decide()
         unnamed = self.ranks.get(None)
         open_steps = (unnamed.step, unnamed.before[0]) if unnamed and len(self.held) < HELD_ROWS else ()
@@ -271,10 +268,10 @@ class _Log:
             (kept if still_open and not everything else ready).append(item)
         self.held = kept
         ready.sort(key=lambda item: int(item[0]["step"] or 0))
-        tokens, shared_by = self.tokens.per_rank_step, self.tokens.shared_by() or 1
+        tokens, shared_by = self.tokens.per_rank_step, self.tokens.shared_by()
         for row, rate, by_stamps in ready:
             if row.get("step_seconds") is None:
-                if tokens and rate:
+                if tokens and rate and shared_by:
                     row["step_seconds"] = tokens / (rate * shared_by)
                 elif by_stamps:
                     row["step_seconds"] = by_stamps
