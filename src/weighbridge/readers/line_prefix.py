@@ -1,0 +1,117 @@
+"""What stands before a record on its line: the clock of a logger and the rank of a launcher.
+
+Stamps without a year ("[07/28 22:26:37]") are put into an assumed year: differences are right, the date is
+not, and ``yearless`` says so.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from weighbridge.readers.stamp import STAMP, stamp_seconds
+from weighbridge.schema.run import Scalar
+
+# A leap year, so that 02/29 is a day; ``readers.join`` knows that a log may be whole years off.
+ASSUMED_YEAR: Final = 1972
+YEAR_SECONDS: Final = 366 * 86_400
+# A stamp stands at the beginning of a line; a date further on is part of a path or a message.
+_WITHIN: Final = 120
+# After so many lines without a single stamp the source is taken to have none.
+_GIVE_UP: Final = 500
+
+_YEARLESS = re.compile(rb"\[(\d\d/\d\d) (\d\d):(\d\d):(\d\d)(?:[.,]\d{1,6})?\]")
+_GLOG = re.compile(rb"\b[IWE](\d{8}) (\d\d):(\d\d):(\d\d)")
+
+_RANK = re.compile(
+    rb"\s*(?:\[(?:rank|default)[ _]?(\d{1,6})\]:?|\[\d+,(\d{1,6})\]<std(?:out|err)>:?"
+    rb"|[Rr](?:ank|ANK)[ _:=]?(\d{1,6})\b|(\d{1,6}): )"
+)
+
+
+@dataclass(slots=True)
+class Stamps:
+    """Reads the stamp of a line and remembers what kind of clock the source has."""
+
+    seen: bool = False
+    zoned: bool = False
+    yearless: bool = False
+    _misses: int = 0
+    _last_seconds: float = 0.0
+    _years: int = 0
+
+    def at(self, line: bytes) -> float | None:
+        """Seconds on the source's clock, or None where the line carries no stamp."""
+        if self._misses > _GIVE_UP:
+            return None
+        at: float | None = None
+        if not self.yearless and (match := STAMP.search(line, 0, _WITHIN)):
+            at = stamp_seconds(match)
+            self.zoned = self.zoned or match[6] is not None
+        elif match := _YEARLESS.search(line, 0, _WITHIN):
+            day, hours, minutes, seconds = match.groups()
+            at = _midnight(b"%d/%s" % (ASSUMED_YEAR, day))
+            if at is not None:
+                self.yearless = True
+                at = self._rolled(at + int(hours) * 3600 + int(minutes) * 60 + int(seconds))
+        elif match := _GLOG.search(line, 0, _WITHIN):
+            day, hours, minutes, seconds = match.groups()
+            at = _midnight(b"%s/%s/%s" % (day[:4], day[4:6], day[6:]))
+            if at is not None:
+                at += int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+        if at is not None:
+            self.seen = True
+        elif not self.seen:
+            self._misses += 1
+        return at
+
+    def facts(self) -> dict[str, Scalar]:
+        """What the Run has to say about its clock."""
+        if not self.seen:
+            return {}
+        facts: dict[str, Scalar] = {"clock": "utc" if self.zoned else "local"}
+        if self.yearless:
+            facts["details.clock_without_year"] = True
+        return facts
+
+    def _rolled(self, at: float) -> float:
+        """New Year's Eve in a log without years: half a year back means one year on."""
+        moved = at + self._years * YEAR_SECONDS
+        if self._last_seconds and moved < self._last_seconds - YEAR_SECONDS / 2:
+            self._years += 1
+            moved += YEAR_SECONDS
+        self._last_seconds = max(self._last_seconds, moved)
+        return moved
+
+
+@dataclass(slots=True)
+class Repeats:
+    """Several nodes print the same line without a prefix: the n-th repeat of a place is the n-th stream."""
+
+    place: object = None
+    count: int = 0
+
+    def see(self, place: object) -> int:
+        """How often ``place`` was seen directly before."""
+        self.count = self.count + 1 if place == self.place else 0
+        self.place = place
+        return self.count
+
+
+@lru_cache(maxsize=64)
+def _midnight(date: bytes) -> float | None:
+    year, month, day = (int(part) for part in date.split(b"/"))
+    if not (1970 <= year <= 9000 and 1 <= month <= 12 and 1 <= day <= 31):
+        return None
+    return float(calendar.timegm((year, month, day, 0, 0, 0)))
+
+
+def rank_of(prefix: bytes) -> int | None:
+    """The rank that a launcher put before the line: [rank3]:, [default3]:, [1,3]<stdout>:, "3: "."""
+    match = _RANK.match(prefix)
+    if match is None:
+        return None
+    return int(next(group for group in match.groups() if group is not None))
