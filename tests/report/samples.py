@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weighbridge.report.view import DeviceUse, SeriesPoint
 from weighbridge.schema.diagnosis import Breakdown, Counterfactual, DataWait, Diagnosis, MemoryUse, Part
@@ -16,14 +16,29 @@ from weighbridge.units import GIB, MIB, Quantity
 START = 1_709_800_000.0
 
 
-def point(index: int, mean: float, low: float | None = None, high: float | None = None, *, rows: int = 1,
-          step: int | None = None, at: float | None = None, line: int | None = None) -> SeriesPoint:  # fmt: skip
+def point(
+    index: int,
+    mean: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    rows: int = 1,
+    step: int | None = None,
+    at: float | None = None,
+    line: int | None = None,
+) -> SeriesPoint:
     """A pixel of a series; low and high are the mean unless given."""
     return SeriesPoint(
-        first_row=index * rows, rows=rows, step_last=step, at_last_seconds=at,
-        low=mean if low is None else low, mean=mean, high=mean if high is None else high,
-        line_first=line, line_last=line,
-    )  # fmt: skip
+        first_row=index * rows,
+        rows=rows,
+        step_last=step,
+        at_last_seconds=at,
+        low=mean if low is None else low,
+        mean=mean,
+        high=mean if high is None else high,
+        line_first=line,
+        line_last=line,
+    )
 
 
 def imported(value: float | None, unit: str = "seconds") -> Quantity:
@@ -33,6 +48,11 @@ def imported(value: float | None, unit: str = "seconds") -> Quantity:
 def between(low: float | None, high: float | None) -> Quantity:
     same = low is not None and low == high
     return Quantity(value=low if same else None, unit="times", origin="estimated", low=low, high=high)
+
+
+def thinned(points: list[SeriesPoint], pixels: int) -> list[SeriesPoint]:
+    """At most so many points; the real view merges, this one skips."""
+    return points[:: -(-len(points) // pixels)] if points else []
 
 
 @dataclass
@@ -46,12 +66,10 @@ class FakeView:
     happened: list[Event] = field(default_factory=list)
 
     def series(self, column: str, *, pixels: int, phase: str = "train") -> Sequence[SeriesPoint]:
-        return self.step_series.get(column, [])[:pixels] if phase == "train" else []
+        return thinned(self.step_series.get(column, []), pixels) if phase == "train" else []
 
-    def sample_series(
-        self, column: str, *, pixels: int, device: int | None = None
-    ) -> Sequence[SeriesPoint]:
-        return self.samples.get(device or 0, [])[:pixels] if column == "gpu_busy_share" else []
+    def sample_series(self, column: str, *, pixels: int, device: int | None = None) -> Sequence[SeriesPoint]:
+        return thinned(self.samples.get(device or 0, []), pixels) if column == "gpu_busy_share" else []
 
     def devices(self) -> Sequence[DeviceUse]:
         return self.uses
@@ -77,36 +95,63 @@ def data_bound() -> tuple[Run, Diagnosis, FakeView]:
         train_rows=560,
         evaluation_rows=617,
         event_rows=4,
-        answerable=("run_time", "epoch_time", "step_time", "data_wait", "compute", "evaluation_time",
-                    "allocated_memory"),  # fmt: skip
-        problems=(Problem(code="readers.cut_last_line", line=1400),),
+        answerable=(
+            "run_time",
+            "epoch_time",
+            "step_time",
+            "data_wait",
+            "compute",
+            "evaluation_time",
+            "allocated_memory",
+        ),
+        problems=(Problem(code="readers.line_too_long", line=1400, params={"limit": 4 << 20}),),
     )
     evidence = Evidence(
-        source=log, line_first=212, line_last=1398, rows=560, at_first_seconds=START + 60,
+        source=log,
+        line_first=212,
+        line_last=1398,
+        rows=560,
+        at_first_seconds=START + 60,
         at_last_seconds=START + 40_900,
-    )  # fmt: skip
+    )
     diagnosis = Diagnosis(
         run=run.id,
         verdict="data",
         headline=Finding(
-            code="headline.data", severity="critical", evidence=(evidence,),
+            code="headline.data",
+            severity="critical",
+            evidence=(evidence,),
             params={"step": imported(1.41), "share": imported(0.829, "share")},
         ),
         findings=(
             Finding(
-                code="diagnose.data_wait", severity="critical", evidence=(evidence,),
-                params={"share": imported(0.829, "share"), "wait": imported(1.169), "step": imported(1.41),
-                        "waiting": 560, "windows": 560},
+                code="diagnose.data_wait",
+                severity="critical",
+                evidence=(evidence,),
+                params={
+                    "share": imported(0.829, "share"),
+                    "wait": imported(1.169),
+                    "step": imported(1.41),
+                    "waiting": 560,
+                    "windows": 560,
+                },
             ),
             Finding(
-                code="diagnose.loader_paces", severity="warning", evidence=(evidence,),
+                code="diagnose.loader_paces",
+                severity="warning",
+                evidence=(evidence,),
                 params={"waiting": 560, "windows": 560, "batch": imported(1.41)},
             ),
             Finding(
-                code="diagnose.memory_half_unused", severity="note",
+                code="diagnose.memory_half_unused",
+                severity="note",
                 evidence=(Evidence(source=log, line_first=498, line_last=498, rows=1),),
-                params={"peak": imported(8872 * MIB, "bytes"), "card": imported(48 * GIB, "bytes"),
-                        "share": imported(0.18, "share"), "counter": "counter.allocated"},
+                params={
+                    "peak": imported(8872 * MIB, "bytes"),
+                    "card": imported(48 * GIB, "bytes"),
+                    "share": imported(0.18, "share"),
+                    "counter": "counter.allocated",
+                },
             ),
         ),
         step=Breakdown(
@@ -126,31 +171,57 @@ def data_bound() -> tuple[Run, Diagnosis, FakeView]:
             ),
         ),
         data_wait=DataWait(
-            share=0.829, share_with_cold_windows=0.834, printed_share=None, cold_windows=1, windows=560,
-            windows_waiting=560, rank=None, seconds=imported(1.169), steady=True, bimodal=False,
+            share=0.829,
+            share_with_cold_windows=0.834,
+            printed_share=None,
+            cold_windows=1,
+            windows=560,
+            windows_waiting=560,
+            rank=None,
+            seconds=imported(1.169),
+            steady=True,
+            bimodal=False,
         ),
         step_seconds_median=imported(1.4076),
         memory=(
             MemoryUse(
-                counter="allocated", peak=imported(8872 * MIB, "bytes"),
-                card=Quantity(value=48 * GIB, unit="bytes", origin="catalogue"), share=8872 / 49_152,
+                counter="allocated",
+                peak=imported(8872 * MIB, "bytes"),
+                card=Quantity(value=48 * GIB, unit="bytes", origin="catalogue"),
+                share=8872 / 49_152,
                 evidence=Evidence(source=log, line_first=498, line_last=498, rows=1),
             ),
         ),
         counterfactuals=(
             Counterfactual(
-                code="counterfactual.no_data_wait", speed_up=between(1.0, 5.85), tier="bound", scope="step",
-                condition="condition.every_batch_in_time", params={"production": imported(0.241)},
+                code="counterfactual.no_data_wait",
+                speed_up=between(1.0, 5.85),
+                tier="bound",
+                scope="step",
+                condition="condition.every_batch_in_time",
+                params={"production": imported(0.241)},
             ),
             Counterfactual(
-                code="counterfactual.twice_the_gpus", speed_up=between(1.0, 1.0), tier="bound", scope="step",
-                scaling="strong", brings="in_this_box", condition="condition.loader_paces",
-                params={"batch": imported(1.41)}, costs_money=True,
+                code="counterfactual.twice_the_gpus",
+                speed_up=between(1.0, 1.0),
+                tier="bound",
+                scope="step",
+                scaling="strong",
+                brings="in_this_box",
+                condition="condition.loader_paces",
+                params={"batch": imported(1.41)},
+                costs_money=True,
             ),
             Counterfactual(
-                code="counterfactual.twice_the_gpus", speed_up=between(1.0, 2.0), tier="bound", scope="step",
-                scaling="strong", brings="in_a_second_box", condition="condition.own_copy_of_data",
-                params={"batch": imported(1.41)}, costs_money=True,
+                code="counterfactual.twice_the_gpus",
+                speed_up=between(1.0, 2.0),
+                tier="bound",
+                scope="step",
+                scaling="strong",
+                brings="in_a_second_box",
+                condition="condition.own_copy_of_data",
+                params={"batch": imported(1.41)},
+                costs_money=True,
             ),
         ),
         answerable=run.answerable,
@@ -158,15 +229,21 @@ def data_bound() -> tuple[Run, Diagnosis, FakeView]:
             Finding(code="missing.gpu_busy", severity="note"),
             Finding(code="missing.reason_of_wait", severity="note"),
         ),
-    )  # fmt: skip
+    )
     return run, diagnosis, FakeView(run, _raw_series(), happened=_raw_events())
 
 
 def _raw_series() -> dict[str, list[SeriesPoint]]:
     random.seed(4)
-    series: dict[str, list[SeriesPoint]] = {"step_seconds": [], "data_wait_seconds": [], "allocated_bytes": []}
+    series: dict[str, list[SeriesPoint]] = {
+        "step_seconds": [],
+        "data_wait_seconds": [],
+        "allocated_bytes": [],
+    }
     for index in range(560):
-        wait = max(0.02, random.gauss(1.17, 0.22) + (4.6 if index == 0 else 0) - (0.5 if 300 < index < 320 else 0))
+        wait = max(
+            0.02, random.gauss(1.17, 0.22) + (4.6 if index == 0 else 0) - (0.5 if 300 < index < 320 else 0)
+        )
         place = {"step": 50 * (index + 1), "at": START + 73 * index, "line": 212 + 2 * index}
         step = wait + 0.241
         series["step_seconds"].append(point(index, step, step * 0.86, step * 1.13, **place))  # type: ignore[arg-type]
@@ -177,7 +254,9 @@ def _raw_series() -> dict[str, list[SeriesPoint]]:
 
 
 def _raw_events() -> list[Event]:
-    events = [Event(kind="epoch", step=3505 * number, epoch=number, seconds=4_950.0) for number in range(1, 8)]
+    events = [
+        Event(kind="epoch", step=3505 * number, epoch=number, seconds=4_950.0) for number in range(1, 8)
+    ]
     events += [Event(kind="evaluation", step=3505 * number, seconds=370.0) for number in range(1, 8)]
     events += [Event(kind="checkpoint", step=3505 * number) for number in range(1, 8)]
     return events
@@ -190,8 +269,16 @@ def compute_bound() -> tuple[Run, Diagnosis, FakeView]:
         id="train-9a0b11c2",
         name="ppyoloe_l",
         sources=(
-            Source(name=log, reader="detectron2_metrics_json", bytes=1_840_331, sha256="9a" * 32, lines=9_200),
-            Source(name=gpu, reader="nvidia_smi_csv", bytes=4_401_002, sha256="0b" * 32, clock_offset_seconds=-28_800.0),
+            Source(
+                name=log, reader="detectron2_metrics_json", bytes=1_840_331, sha256="9a" * 32, lines=9_200
+            ),
+            Source(
+                name=gpu,
+                reader="nvidia_smi_csv",
+                bytes=4_401_002,
+                sha256="0b" * 32,
+                clock_offset_seconds=-28_800.0,
+            ),
         ),
         clock="utc",
         started_at_seconds=START,
@@ -202,20 +289,32 @@ def compute_bound() -> tuple[Run, Diagnosis, FakeView]:
         train_rows=9_200,
         sample_rows=760_000,
         segments=2,
-        answerable=("run_time", "step_time", "data_wait", "compute", "exposed_communication", "allocated_memory",
-                    "device_memory", "gpu_busy"),
-    )  # fmt: skip
+        answerable=(
+            "run_time",
+            "step_time",
+            "data_wait",
+            "compute",
+            "exposed_communication",
+            "allocated_memory",
+            "device_memory",
+            "gpu_busy",
+        ),
+    )
     evidence = Evidence(source=log, line_first=2, line_last=9_200, rows=9_199)
     diagnosis = Diagnosis(
         run=run.id,
         verdict="compute",
         headline=Finding(
-            code="headline.compute", severity="note", evidence=(evidence,),
+            code="headline.compute",
+            severity="note",
+            evidence=(evidence,),
             params={"step": imported(0.512), "share": imported(0.009, "share")},
         ),
         findings=(
             Finding(
-                code="diagnose.data_wait_small", severity="note", evidence=(evidence,),
+                code="diagnose.data_wait_small",
+                severity="note",
+                evidence=(evidence,),
                 params={"share": imported(0.009, "share"), "wait": imported(0.0046), "step": imported(0.512)},
             ),
             Finding(code="diagnose.restarts", severity="note", params={"restarts": 1, "duplicates": 40}),
@@ -234,23 +333,47 @@ def compute_bound() -> tuple[Run, Diagnosis, FakeView]:
         ),
         occupied=None,
         data_wait=DataWait(
-            share=0.009, share_with_cold_windows=0.009, printed_share=None, cold_windows=0, windows=9_199,
-            windows_waiting=11, rank=0, seconds=imported(0.0046), steady=False, bimodal=False,
+            share=0.009,
+            share_with_cold_windows=0.009,
+            printed_share=None,
+            cold_windows=0,
+            windows=9_199,
+            windows_waiting=11,
+            rank=0,
+            seconds=imported(0.0046),
+            steady=False,
+            bimodal=False,
         ),
         step_seconds_median=imported(0.509),
         memory=(
-            MemoryUse(counter="allocated", peak=imported(58.4 * GIB, "bytes"), card=imported(80 * GIB, "bytes"), share=0.73),
-            MemoryUse(counter="device", peak=imported(74.9 * GIB, "bytes"), card=imported(80 * GIB, "bytes"), share=0.936),
+            MemoryUse(
+                counter="allocated",
+                peak=imported(58.4 * GIB, "bytes"),
+                card=imported(80 * GIB, "bytes"),
+                share=0.73,
+            ),
+            MemoryUse(
+                counter="device",
+                peak=imported(74.9 * GIB, "bytes"),
+                card=imported(80 * GIB, "bytes"),
+                share=0.936,
+            ),
         ),
         counterfactuals=(
             Counterfactual(
-                code="counterfactual.twice_the_gpus", speed_up=between(1.0, 1.98), tier="bound", scope="step",
-                scaling="strong", brings="in_this_box", condition="condition.loader_capacity_unknown", costs_money=True,
+                code="counterfactual.twice_the_gpus",
+                speed_up=between(1.0, 1.98),
+                tier="bound",
+                scope="step",
+                scaling="strong",
+                brings="in_this_box",
+                condition="condition.loader_capacity_unknown",
+                costs_money=True,
             ),
         ),
         answerable=run.answerable,
         missing=(Finding(code="missing.reason_of_wait", severity="note"),),
-    )  # fmt: skip
+    )
     return run, diagnosis, _busy_view(run)
 
 
@@ -259,24 +382,49 @@ def _busy_view(run: Run) -> FakeView:
     steps = []
     for index in range(600):
         step = 150 * (index + 1) if index < 300 else 150 * (index - 4)
-        steps.append(point(index, random.gauss(0.512, 0.004), 0.49, 0.56 if index % 97 else 3.9, rows=15, step=step,
-                           at=START + 316 * index, line=15 * index + 2))  # fmt: skip
+        steps.append(
+            point(
+                index,
+                random.gauss(0.512, 0.004),
+                0.49,
+                0.56 if index % 97 else 3.9,
+                rows=15,
+                step=step,
+                at=START + 316 * index,
+                line=15 * index + 2,
+            )
+        )
     samples, uses = {}, []
     for device in range(4):
         samples[device] = [
-            point(index, min(1.0, max(0.0, random.gauss(0.95 - 0.03 * device, 0.03))), 0.4, 1.0, rows=300,
-                  at=START + 316 * index)
+            point(
+                index,
+                min(1.0, max(0.0, random.gauss(0.95 - 0.03 * device, 0.03))),
+                0.4,
+                1.0,
+                rows=300,
+                at=START + 316 * index,
+            )
             for index in range(600)
-        ]  # fmt: skip
+        ]
         uses.append(
             DeviceUse(
-                host="node-17", device=device, device_name="NVIDIA A100-SXM4-80GB", rows=190_000,
-                at_first_seconds=START, at_last_seconds=START + 190_000, interval_seconds=1.0,
-                gpu_busy_share=0.95 - 0.03 * device, idle_share=0.01, device_bytes_max=74.9 * GIB,
-                device_total_bytes=80.0 * GIB, power_watts_mean=341.0, power_watts_max=403.0,
+                host="node-17",
+                device=device,
+                device_name="NVIDIA A100-SXM4-80GB",
+                rows=190_000,
+                at_first_seconds=START,
+                at_last_seconds=START + 190_000,
+                interval_seconds=1.0,
+                gpu_busy_share=0.95 - 0.03 * device,
+                idle_share=0.01,
+                device_bytes_max=74.9 * GIB,
+                device_total_bytes=80.0 * GIB,
+                power_watts_mean=341.0,
+                power_watts_max=403.0,
                 temperature_celsius_max=71.0,
             )
-        )  # fmt: skip
+        )
     happened = [
         Event(kind="restart", at_seconds=START + 316 * 300, line=4_502),
         Event(kind="evaluation", at_seconds=START + 60_000),
@@ -297,8 +445,11 @@ def cannot_say() -> tuple[Run, Diagnosis, FakeView]:
     diagnosis = Diagnosis(
         run=run.id,
         verdict="cannot_say",
-        headline=Finding(code="headline.no_step_time", severity="critical",
-                         evidence=(Evidence(source="results.csv", line_first=2, line_last=101, rows=100),)),
+        headline=Finding(
+            code="headline.no_step_time",
+            severity="critical",
+            evidence=(Evidence(source="results.csv", line_first=2, line_last=101, rows=100),),
+        ),
         findings=(),
         step=None,
         occupied=None,
@@ -312,9 +463,50 @@ def cannot_say() -> tuple[Run, Diagnosis, FakeView]:
             Finding(code="missing.gpu_busy", severity="note"),
             Finding(code="missing.memory", severity="note"),
         ),
-    )  # fmt: skip
+    )
     events = [Event(kind="epoch", epoch=number, seconds=52.5) for number in range(1, 101)]
     return run, diagnosis, FakeView(run, happened=events)
 
 
 ALL = {"data": data_bound, "compute": compute_bound, "cannot_say": cannot_say}
+
+
+def hostile(text: str) -> tuple[Run, Diagnosis, FakeView]:
+    """The data-bound sample with ``text`` wherever a log or a file name could put it."""
+    run, diagnosis, view = data_bound()
+    evidence = Evidence(source=text, line_first=1, line_last=2, rows=2)
+    run = replace(
+        run,
+        id=text,
+        name=text,
+        sources=(Source(name=text, reader=text, bytes=1, sha256=text),),
+        environment=Environment(
+            framework=text, torch=text, cuda=text, driver=text, operating_system=text, python=text
+        ),
+        hardware=Hardware(gpu_name=text, cpu_name=text, gpus=1),
+        planned=Planned(model=text, dataset=text, steps=10),
+        problems=(Problem(code=text, line=3, params={"reason": text}),),
+        details={text: text},
+        sample_rows=1,
+    )
+    diagnosis = replace(
+        diagnosis,
+        run=text,
+        headline=Finding(code=text, severity="critical", evidence=(evidence,), remedies=(text,)),
+        findings=(
+            Finding(
+                code="diagnose.idle_gpu",
+                severity="warning",
+                evidence=(evidence,),
+                params={"device": text, "name": text, "share": imported(1.0, "share"), "rows": 3},
+            ),
+            replace(diagnosis.findings[0], evidence=(evidence,), remedies=(text,)),
+        ),
+        step=Breakdown(total=imported(1.0), parts=(Part(name=text, seconds=imported(1.0), share=1.0),)),
+        counterfactuals=(replace(diagnosis.counterfactuals[0], code=text, condition=text),),
+        memory=(replace(diagnosis.memory[0], evidence=evidence),),
+        missing=(Finding(code=text, severity="note", remedies=(text,)),),
+    )
+    _, _, busy = compute_bound()
+    uses = [replace(use, host=text, device_name=text) for use in busy.uses]
+    return run, diagnosis, FakeView(run, view.step_series, busy.samples, uses, view.happened)

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from weighbridge.report.markup import one_line
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -27,10 +29,13 @@ _PARTIAL: Final = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text of a table with its style (a rich style, or empty)."""
+    """A text of a table with its style (a rich style, or empty); made harmless and one line on the way in."""
 
     text: str
     style: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", one_line(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +183,7 @@ def paragraph(text: str, width: int, *, style: str = "", first: str = "", indent
 
     hang = indent + cell_length(first)
     lines = []
-    for number, part in enumerate(wrap(text, width - hang)):
+    for number, part in enumerate(wrap(one_line(text), width - hang)):
         line = Text(" " * indent + first if number == 0 else " " * hang)
         line.append(part, style=style)
         lines.append(line)

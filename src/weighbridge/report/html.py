@@ -115,18 +115,21 @@ def _hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def policy(style: str, script: str) -> str:
+def policy(style: str, script: str | None) -> str:
     """Allow this style sheet and this script and nothing else: no connection, image, font, frame or form."""
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    rules = ["default-src 'none'", f"style-src {_hash(style)}"]
+    rules += [f"script-src {_hash(script)}"] if script else []
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
 
 
 def document(bodies: Sequence[tuple[Language, str, Markup]], *, language: Language, style: str) -> str:
-    """A whole file of (language, title, body); the switch stands before the bodies, so CSS alone obeys it."""
+    """A whole file of (language, title, body), with a switch where there are several.
+
+    The switch stands before the bodies, so that CSS alone can obey it.
+    """
     style = f"{chart_css()}\n{style}"
-    script = template("page.js")
+    several = len(bodies) > 1
+    script = template("page.js") if several else None
     title = next(title for each, title, _ in bodies if each == language)
     head = element(
         "head",
@@ -138,13 +141,13 @@ def document(bodies: Sequence[tuple[Language, str, Markup]], *, language: Langua
         element("title", title),
         element("style", Markup(style)),
     )
-    several = len(bodies) > 1
     switch = [_switch(each, title, checked=each == language) for each, title, _ in bodies if several]
     contents = [
         element("div", markup, class_=f"language {each}", lang=LANGUAGE_TAGS[each])
         for each, _, markup in bodies
     ]
-    page = element("body", element("main", *switch, *contents), element("script", Markup(script)))
+    ending = element("script", Markup(script)) if script else None
+    page = element("body", element("main", *switch, *contents), ending)
     return "<!doctype html>\n" + element("html", head, page, lang=LANGUAGE_TAGS[language]) + "\n"
 
 

@@ -39,6 +39,7 @@ STATE_STYLE: Final = {"failed": "red", "unknown": "yellow"}
 # Narrower than this the condition of a change stands under it instead of beside it.
 WIDE: Final = 100
 BAR_WIDTH: Final = 24
+LEAST_BAR_WIDTH: Final = 6
 SHOWN_PROBLEMS: Final = 5
 
 
@@ -124,15 +125,20 @@ def _with_place(finding: Finding, language: Language) -> str:
     return f"{text} ({places})" if places else text
 
 
+def _bar_width(width: int) -> int:
+    return max(LEAST_BAR_WIDTH, min(BAR_WIDTH, width // 3 - 2))
+
+
 def _identity(
     breakdown: Breakdown | None, code: str, language: Language, width: int, blocks: bool
 ) -> list[Text]:
     if breakdown is None:
         return []
     heading = _heading(code, language, words.quantity_words(breakdown.total, language))
+    cells = _bar_width(width)
     rows = []
     for part, share in zip(breakdown.parts, shares(breakdown), strict=True):
-        drawn = bar(share or 0.0, BAR_WIDTH, unattributed=part.name in HATCHED, blocks=blocks)
+        drawn = bar(share or 0.0, cells, unattributed=part.name in HATCHED, blocks=blocks)
         rows.append(
             (
                 Cell(words.phase_word(part.name, language)),
@@ -141,13 +147,14 @@ def _identity(
                 Cell(drawn, "yellow" if part.name == "data_wait" else "cyan"),
             )
         )
-    columns = (Column(), Column("right"), Column("right"), Column(width=BAR_WIDTH))
+    columns = (Column(), Column("right"), Column("right"), Column(width=cells))
     return [heading, *table(rows, columns, width)]
 
 
 def _memory(uses: Sequence[MemoryUse], language: Language, width: int, blocks: bool) -> list[Text]:
     if not uses:
         return []
+    cells = _bar_width(width)
     rows = []
     for use in uses:
         peak = words.quantity_words(use.peak, language)
@@ -159,10 +166,10 @@ def _memory(uses: Sequence[MemoryUse], language: Language, width: int, blocks: b
                 Cell(speak(f"counter.{use.counter}", language)),
                 Cell(speak(code, language, peak=peak, card=words.quantity_words(use.card, language))),
                 Cell("" if use.share is None else format_share(use.share)),
-                Cell(bar(use.share or 0.0, BAR_WIDTH, blocks=blocks), "red" if tight else "cyan"),
+                Cell(bar(use.share or 0.0, cells, blocks=blocks), "red" if tight else "cyan"),
             )
         )
-    columns = (Column(), Column(), Column("right"), Column(width=BAR_WIDTH))
+    columns = (Column(), Column(), Column("right"), Column(width=cells))
     return [_heading("terminal.memory", language), *table(rows, columns, width)]
 
 
