@@ -128,6 +128,7 @@ def test_a_printed_number_is_within_half_a_unit_of_its_third_digit(value: float)
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
+        (0, "0 s"),
         (0.0000123, "12.3 \u00b5s"),
         (0.0123, "12.3 ms"),
         (0.9996, "1.00 s"),
@@ -174,6 +175,19 @@ def test_a_speed_up_is_printed_with_a_real_multiplication_sign(factor: float, te
         ("celsius", 71.4, "71 \u00b0C"),
         ("bytes_per_second", 1.21e9, "1.21 GB/s"),
         ("per_second", 14.2, "14.2 /s"),
+        ("flops", 5.3e19, "53.0 EFLOP"),
+        ("flops_per_second", 9.89e14, "989 TFLOP/s"),
+        ("operations_per_second", 1.979e15, "1.98 POP/s"),
+        ("transfers_per_second", 4.8e9, "4,800 MT/s"),
+        ("hertz", 1.98e9, "1.98 GHz"),
+        ("hertz", 50.0, "50.0 Hz"),
+        ("metres", 0.897, "0.897 m"),
+        ("kilograms", 142.4, "142.4 kg"),
+        ("decibels", 65.0, "65 dB"),
+        ("amperes", 32.0, "32 A"),
+        ("volts", 220.0, "220 V"),
+        ("ohms", 4.0, "4 \u03a9"),
+        ("rack_units", 8.0, "8 U"),
     ],
 )
 def test_every_other_unit_prints_itself(unit: str, value: float, text: str) -> None:

@@ -16,8 +16,10 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib import resources
 from pathlib import Path
 
+from weighbridge.cli.demo import LOGS
 from weighbridge.cli.main import VERBS
 from weighbridge.i18n import LANGUAGES, Language, speak
 from weighbridge.readers.table import READERS
@@ -25,7 +27,9 @@ from weighbridge.readers.table import READERS
 ROOT = Path(__file__).resolve().parent.parent
 README: dict[Language, Path] = {"en": ROOT / "README.md", "zh": ROOT / "README.zh.md"}
 REGION = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-WIDTH = 100
+WIDTH = 96
+# Verdict, one step, occupied time, memory, what a change would give; findings follow.
+SCREEN_PARAGRAPHS = 5
 
 
 def weighbridge(language: Language, *arguments: str) -> str:
@@ -38,7 +42,7 @@ def weighbridge(language: Language, *arguments: str) -> str:
         answer = subprocess.run(
             command, cwd=folder, env=surroundings, capture_output=True, encoding="utf-8", check=False
         )
-    if answer.returncode not in (0, 3):
+    if answer.returncode != 0:
         raise SystemExit(f"{' '.join(command)} failed:\n{answer.stderr}")
     return "\n".join(line.rstrip() for line in answer.stdout.strip("\n").splitlines())
 
@@ -75,7 +79,11 @@ def commands(language: Language) -> str:
 
 
 def screen(language: Language) -> str:
-    return f"```\n{weighbridge(language, 'demo')}\n```"
+    """The first of the demo's answers, as far as the table of changes."""
+    with resources.as_file(resources.files("weighbridge.cli") / "demo_logs") as folder:
+        answer = weighbridge(language, "diagnose", str(folder / LOGS[0]))
+    shown = "\n\n".join(answer.split("\n\n")[:SCREEN_PARAGRAPHS])
+    return f"```\n$ weighbridge diagnose {LOGS[0]}\n{shown}\n...\n```"
 
 
 def regions(page: Path, language: Language) -> str:

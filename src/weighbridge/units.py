@@ -113,6 +113,8 @@ def format_seconds(value: float) -> str:
     """Print a duration in the unit a person would use: 12.3 ms, 1.41 s, 3 min 05 s, 5 h 39 min, 9 d 21 h."""
     if value < 0:
         return "-" + format_seconds(-value)
+    if value == 0:
+        return "0 s"
     if value < 0.9995e-3:
         return f"{format_significant(value * 1e6)} \u00b5s"
     if value < 0.9995:
@@ -158,6 +160,14 @@ def format_times(value: float) -> str:
     return f"\u00d7{value:.2f}" if value < 9.995 else f"\u00d7{value:.1f}"
 
 
+def format_scaled(value: float, suffix: str) -> str:
+    """Print with the decimal prefix that leaves one to three digits: 9.89e14, "FLOP/s" -> 989 TFLOP/s."""
+    for prefix, scale in (("E", 10**18), ("P", 10**15), ("T", TB), ("G", GB), ("M", MB), ("k", KB)):
+        if abs(value) >= scale * 0.9995:
+            return f"{format_significant(value / scale)} {prefix}{suffix}"
+    return f"{format_significant(value)} {suffix}"
+
+
 FORMATTERS: Final = {
     "seconds": format_seconds,
     "bytes": format_bytes,
@@ -170,6 +180,18 @@ FORMATTERS: Final = {
     "celsius": lambda value: f"{value:.0f} \u00b0C",
     "bytes_per_second": lambda value: f"{format_decimal_bytes(value)}/s",
     "per_second": lambda value: f"{format_significant(value)} /s",
+    "flops": lambda value: format_scaled(value, "FLOP"),
+    "flops_per_second": lambda value: format_scaled(value, "FLOP/s"),
+    "operations_per_second": lambda value: format_scaled(value, "OP/s"),
+    "transfers_per_second": lambda value: f"{value / MB:,.0f} MT/s",
+    "hertz": lambda value: format_scaled(value, "Hz"),
+    "metres": lambda value: f"{value:g} m",
+    "kilograms": lambda value: f"{value:g} kg",
+    "decibels": lambda value: f"{value:g} dB",
+    "amperes": lambda value: f"{value:g} A",
+    "volts": lambda value: f"{value:g} V",
+    "ohms": lambda value: f"{value:g} \u03a9",
+    "rack_units": lambda value: f"{value:g} U",
 }
 
 
