@@ -1,0 +1,82 @@
+"""The one question of this package: how many bytes does one device need, by phase, part and counter.
+
+Knows no file and no card catalogue: constants and defaults are passed in (``facts.memory_constants`` loads
+them). Unknown fields are filled with a documented default of the framework, or the answer is ``Missing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from weighbridge.schema.memory_constants import FrameworkDefault, MemoryConstants
+from weighbridge.schema.model import ModelShape
+from weighbridge.schema.recipe import Recipe
+from weighbridge.schema.run import Layout
+from weighbridge.weigh.memory.counters import counters, interval
+from weighbridge.weigh.memory.defaults import fill
+from weighbridge.weigh.memory.degrees import degrees_of
+from weighbridge.weigh.memory.logits import cached_bytes
+from weighbridge.weigh.memory.parameters import count
+from weighbridge.weigh.memory.phases import phases, tokens_per_device
+from weighbridge.weigh.memory.records import MemoryEstimate, Missing
+from weighbridge.weigh.memory.states import weigh_states
+
+NEEDED = ("training", "master", "compute", "optimizer", "checkpointing", "sharding", "micro_batch", "sequence")
+
+
+def memory(
+    shape: ModelShape,
+    recipe: Recipe,
+    layout: Layout,
+    constants: MemoryConstants,
+    defaults: Sequence[FrameworkDefault] = (),
+    *,
+    card_bytes: float | None = None,
+) -> MemoryEstimate | Missing:
+    """Weigh one device. ``card_bytes``, the usable size of the card, bounds what the allocator can cache."""
+    recipe, assumed = fill(recipe, defaults)
+    degrees = degrees_of(layout, recipe)
+    missing = tuple(name for name in NEEDED if getattr(recipe, name) is None)
+    if isinstance(degrees, tuple):
+        return Missing((*missing, *degrees))
+    if recipe.training == "qlora" and recipe.base_quant is None:
+        missing = (*missing, "base_quant")
+    if missing:
+        return Missing(missing)
+    recipe = _raised(recipe)
+    states = weigh_states(shape, count(shape), recipe, degrees, constants)
+    found = phases(shape, recipe, degrees, states, constants)
+    peak = max(found, key=lambda phase: phase.total)
+    cached = cached_bytes(shape, recipe, tokens_per_device(recipe, degrees), degrees.tensor, constants)
+    bytes_ = counters(peak, found, cached, recipe, degrees, constants, card_bytes)
+    tier = _tier(recipe, assumed)
+    return MemoryEstimate(
+        phases=found,
+        peak_phase=peak.name,
+        allocated=interval(bytes_.allocated, constants.spread[f"allocated_{tier}"]),
+        reserved=interval(bytes_.reserved, constants.spread[f"reserved_{tier}"]),
+        device=interval(bytes_.device, constants.spread[f"device_{tier}"]),
+        assumed=assumed,
+    )
+
+
+def _raised(recipe: Recipe) -> Recipe:
+    """accelerate raises the flat parameters of FSDP1 to fp32 when mixed precision is on (accelerator.py).
+
+    Only what is trained: adapters keep the base in 16 bits, since one flat parameter has one dtype.
+    """
+    flat = recipe.sharding in ("fsdp", "hsdp") and recipe.fsdp_version == 1
+    if flat and recipe.framework == "hf_trainer" and recipe.autocast and recipe.training == "full":
+        return replace(recipe, master="fp32")
+    return recipe
+
+
+# A default of these moves the answer by more than the spread of the formulae.
+_WEIGHTY = {"checkpointing", "master", "compute", "optimizer", "lora_targets", "sharding"}
+
+
+def _tier(recipe: Recipe, assumed: tuple[str, ...]) -> str:
+    if recipe.sequence_kind != "fixed" or _WEIGHTY & set(assumed):
+        return "loose"
+    return "stated"

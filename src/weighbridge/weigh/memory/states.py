@@ -1,0 +1,171 @@
+"""Weights, gradients, optimizer states and step temporaries on one device, by sharding and parallel degrees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weighbridge.schema.memory_constants import MemoryConstants
+from weighbridge.schema.model import ModelShape
+from weighbridge.schema.recipe import Recipe
+from weighbridge.weigh.memory.degrees import Degrees
+from weighbridge.weigh.memory.parameters import Parameters, lora_parameters, target_kinds
+
+_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5625}
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Bytes on the fullest device. ``trained`` counts parameters that this device updates.
+
+    ``unsharded_unit`` is one layer gathered for computing, ``unsharded_outside`` embedding and head so,
+    ``gradient_unit`` one layer's gradients before they are reduced.
+    """
+
+    weights: float
+    adapters: float
+    gradients: float
+    optimizer: float
+    temporaries: float
+    trained: float
+    unsharded_unit: float
+    unsharded_outside: float
+    unsharded_head: float
+    gradient_unit: float
+    unsharded_all: float
+    dequantised: float
+
+
+def weigh_states(
+    shape: ModelShape, counted: Parameters, recipe: Recipe, degrees: Degrees, constants: MemoryConstants
+) -> States:
+    local = _local(counted, degrees, degrees.weight_shards(recipe) > 1)
+    frozen = recipe.training != "full"
+    adapters = _adapter_parameters(shape, counted, recipe) / (degrees.tensor * degrees.pipeline)
+    trained = adapters if frozen else local
+    master = _BYTES[recipe.master or "bf16"]
+    weight_bytes = _frozen_weight_bytes(counted, local, recipe, constants) if frozen else local * master
+    weight_shards = degrees.weight_shards(recipe)
+    state_shards = degrees.state_shards(recipe)
+    adapter_dtype = _adapter_bytes(recipe) if frozen else 0.0
+    gradient_bytes = adapter_dtype if frozen else _gradient_bytes(recipe)
+    weights = weight_bytes / weight_shards
+    if recipe.sharding == "megatron" and not frozen:
+        # bf16 weights whole, fp32 master copies in the (distributed) optimizer.
+        weights = local * 2.0 / weight_shards
+    compute = 2.0 if recipe.compute != "fp32" else 4.0
+    quant = _frozen_weight_bytes(counted, local, recipe, constants) / max(local, 1.0) if frozen else compute
+    unit = counted.layer / degrees.tensor + counted.experts / (degrees.expert * degrees.tensor)
+    return States(
+        weights=weights,
+        adapters=adapters * adapter_dtype / weight_shards if frozen else 0.0,
+        gradients=trained * gradient_bytes / degrees.gradient_shards(recipe),
+        optimizer=_optimizer_bytes(recipe, trained, frozen, constants) / state_shards,
+        temporaries=_temporaries(recipe, trained, frozen, state_shards, unit * master),
+        trained=trained,
+        unsharded_unit=unit * quant,
+        unsharded_outside=counted.outside_layers / degrees.tensor * compute,
+        unsharded_head=(counted.head or counted.embedding) / degrees.tensor * compute,
+        gradient_unit=0.0 if frozen or weight_shards == 1 else unit * compute,
+        unsharded_all=local * quant,
+        dequantised=_dequantised(shape, recipe),
+    )
+
+
+def _local(counted: Parameters, degrees: Degrees, sharded: bool) -> float:
+    """Parameters of the fullest pipeline stage: its layers and, at one end, the embedding or the head."""
+    # FSDP takes the expert ranks out of its own: what experts lose to one they do not lose to the other again.
+    spread = 1 if sharded else degrees.expert
+    layers = -(-counted.layers // degrees.pipeline)
+    per_layer = (counted.layer + counted.experts / spread) / degrees.tensor
+    ends = counted.outside_layers if degrees.pipeline == 1 else max(counted.embedding, counted.head)
+    return layers * per_layer + ends / degrees.tensor
+
+
+def _frozen_weight_bytes(
+    counted: Parameters, local: float, recipe: Recipe, constants: MemoryConstants
+) -> float:
+    plain = _BYTES[recipe.master or "bf16"]
+    quant = recipe.base_quant or "none"
+    if quant == "none":
+        return local * plain
+    per_weight = {
+        "nf4": constants.nf4_double_quant_bytes_per_weight
+        if recipe.double_quant
+        else constants.nf4_bytes_per_weight,
+        "int4": constants.int4_bytes_per_weight,
+        "int8": constants.int8_bytes_per_weight,
+        "fp8": 1.0,
+    }[quant]
+    quantised = counted.layers * (counted.linear + counted.experts) / counted.total
+    return local * (quantised * per_weight + (1 - quantised) * plain)
+
+
+def _adapter_parameters(shape: ModelShape, counted: Parameters, recipe: Recipe) -> float:
+    extra = 0.0
+    if recipe.trains_embeddings:
+        extra = counted.embedding + counted.head
+    if recipe.trained_parameters is not None:
+        return recipe.trained_parameters
+    if recipe.training in ("lora", "qlora"):
+        kinds = target_kinds(recipe.lora_targets or ()) or frozenset({"q", "v"})
+        return extra + lora_parameters(shape, recipe.lora_rank or 8, kinds)
+    return extra
+
+
+def _adapter_bytes(recipe: Recipe) -> float:
+    # PEFT keeps adapters in fp32 beside 16-bit weights, unless one flat parameter must hold both.
+    if recipe.autocast is not False and not (recipe.sharding or "none").startswith(("fsdp", "hsdp")):
+        return 4.0
+    return _BYTES[recipe.master or "bf16"]
+
+
+def _gradient_bytes(recipe: Recipe) -> float:
+    if recipe.optimizer_in_backward:
+        return 0.0
+    return 4.0 if recipe.master == "fp32" or recipe.sharding == "megatron" else 2.0
+
+
+def _state_bytes(recipe: Recipe, master: float, constants: MemoryConstants) -> float:
+    """Bytes of optimizer state per parameter."""
+    name = (recipe.optimizer or "adamw").lower()
+    if recipe.paged_optimizer or recipe.optimizer_offload:
+        return 0.0
+    if name in ("adamw8bit", "adam8bit"):
+        return 2 * constants.adam8bit_bytes_per_state
+    if name == "adamw4bit":
+        return constants.adam8bit_bytes_per_state
+    return {"sgd": 0.0, "sgd_momentum": master, "adafactor": 0.0, "lion": master, "muon": master}.get(
+        name, 2 * master
+    )
+
+
+def _optimizer_bytes(recipe: Recipe, trained: float, frozen: bool, constants: MemoryConstants) -> float:
+    if frozen:
+        return trained * _state_bytes(recipe, _adapter_bytes(recipe), constants)
+    master = _BYTES[recipe.master or "bf16"]
+    states = _state_bytes(recipe, master, constants)
+    if recipe.optimizer_offload:
+        return 0.0
+    # Megatron and DeepSpeed keep the fp32 master copy in the optimizer, beside 16-bit weights.
+    kept_master = 4.0 if recipe.sharding == "megatron" else 0.0
+    return trained * (states + kept_master)
+
+
+def _temporaries(recipe: Recipe, trained: float, frozen: bool, shards: float, unit: float) -> float:
+    """A foreach step holds one more copy of what it updates; a fused one nothing; a loop one matrix."""
+    if recipe.optimizer_in_backward or recipe.optimizer_offload:
+        return 0.0
+    name = (recipe.optimizer or "adamw").lower()
+    width = _adapter_bytes(recipe) if frozen else _BYTES[recipe.master or "bf16"]
+    if name in ("adamw8bit", "adam8bit", "adamw4bit") or recipe.optimizer_implementation == "fused":
+        return 0.0
+    if recipe.optimizer_implementation == "loop":
+        return min(trained * width / shards, unit)
+    return trained * width / shards
+
+
+def _dequantised(shape: ModelShape, recipe: Recipe) -> float:
+    """A quantised product raises one matrix to 16 bits at a time."""
+    if recipe.base_quant in (None, "none"):
+        return 0.0
+    return 2.0 * shape.hidden * max(shape.ffn_hidden, shape.expert_ffn_hidden or 0)
