@@ -53,7 +53,7 @@ def _data(signals: Signals) -> Iterator[Counterfactual]:
             costs_money=False,
         )
     # Where the log prints running means the true share lies between the corrected and the printed one.
-    share = max(wait.share, signals.printed_share or 0.0)
+    share = max(wait.share, signals.printed.share if signals.printed is not None else 0.0)
     yield Counterfactual(
         code="counterfactual.no_data_wait",
         speed_up=_times(without(share)),
@@ -104,10 +104,12 @@ def _outside_steps(signals: Signals) -> Iterator[Counterfactual]:
 def _more_gpus(signals: Signals) -> Iterator[Counterfactual]:
     wait = signals.wait
     share = wait.share if wait is not None else None
-    if share is not None and signals.printed_share is not None:
+    if share is not None and signals.printed is not None:
         # The smaller share leaves more to gain: the upper end must cover both readings.
-        share = min(share, signals.printed_share)
-    paces = wait is not None and wait.steady
+        share = min(share, signals.printed.share)
+    # Waits at epoch starts are workers being started, not a loader at its limit.
+    starts = signals.epoch_start_share is not None and signals.epoch_start_share >= EPOCH_START_PART
+    paces = wait is not None and wait.steady and not starts
     batch = Quantity(value=wait.step_seconds if wait is not None else None, unit="seconds", origin="imported")
     places: tuple[tuple[Literal["in_this_box", "in_a_second_box"], SpeedUp, str], ...] = (
         (

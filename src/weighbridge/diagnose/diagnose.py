@@ -9,14 +9,14 @@ from weighbridge.diagnose.missing import missing
 from weighbridge.diagnose.signals import Signals, read_signals
 from weighbridge.diagnose.verdict import Decision, decide
 from weighbridge.schema.diagnosis import Breakdown, DataWait, Diagnosis, Part
-from weighbridge.schema.finding import Finding, Parameter
+from weighbridge.schema.finding import Finding, Parameter, Severity
 from weighbridge.store import RunView
 from weighbridge.units import Quantity
 from weighbridge.weigh.identities import Identity
 
 
 def diagnose(view: RunView) -> Diagnosis:
-    """Weigh a Run on the machine it ran on and say what it waits for. Reads only; raises nothing of its own."""
+    """Weigh a Run on the machine it ran on and say what it waits for. Reads only."""
     signals = read_signals(view)
     memory = memory_use(view)
     decision = decide(signals)
@@ -27,7 +27,7 @@ def diagnose(view: RunView) -> Diagnosis:
         headline=_headline(signals, decision),
         findings=findings(signals, decision, memory),
         step=_step_breakdown(signals),
-        occupied=_breakdown(signals.occupied, "gaps") if signals.occupied is not None else None,
+        occupied=_occupied_breakdown(signals.occupied),
         data_wait=_data_wait(signals),
         step_seconds_median=(
             Quantity(value=signals.step_median_seconds, unit="seconds", origin="imported")
@@ -49,7 +49,7 @@ def _headline(signals: Signals, decision: Decision) -> Finding:
     if decision.also:
         params["also"] = f"also.{decision.also[0]}"
     evidence = (signals.evidence,) if signals.evidence is not None else ()
-    severity = "note" if decision.verdict in ("nothing_wrong", "compute") else "critical"
+    severity: Severity = "note" if decision.verdict in ("nothing_wrong", "compute") else "critical"
     return Finding(code=f"headline.{decision.reason}", severity=severity, params=params, evidence=evidence)
 
 
@@ -90,6 +90,13 @@ def _step_breakdown(signals: Signals) -> Breakdown | None:
     return Breakdown(total=seconds(step.total), parts=tuple(parts))
 
 
+def _occupied_breakdown(occupied: Identity | None) -> Breakdown | None:
+    if occupied is None:
+        return None
+    # Without step times the rest holds the steps too; calling it gaps would be a lie.
+    return _breakdown(occupied, "steps_and_gaps" if occupied.parts.get("steps") is None else "gaps")
+
+
 def _breakdown(found: Identity, rest: str) -> Breakdown:
     parts = [_part(name, value, found.total) for name, value in found.parts.items() if value is not None]
     parts.append(_part(rest, found.rest, found.total))
@@ -107,7 +114,7 @@ def _data_wait(signals: Signals) -> DataWait | None:
     return DataWait(
         share=wait.share,
         share_with_cold_windows=wait.share_with_cold,
-        printed_share=signals.printed_share,
+        printed_share=signals.printed.share if signals.printed is not None else None,
         cold_windows=wait.cold,
         windows=wait.windows,
         windows_waiting=wait.waiting,

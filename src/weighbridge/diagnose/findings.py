@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from weighbridge.diagnose.counterfactuals import EPOCH_START_PART
 from weighbridge.diagnose.signals import Signals
 from weighbridge.diagnose.verdict import DECIDING_SHARE, GAP_SHARE, HINT_SHARE, SMALLEST_STEPS, Decision
 from weighbridge.schema.diagnosis import MemoryUse
@@ -70,15 +71,16 @@ def _wait_manner(signals: Signals, decision: Decision) -> Iterator[Finding]:
     wait = signals.wait
     if wait is None or wait.share < DECIDING_SHARE:
         return
-    if wait.steady:
-        yield _finding(
-            signals, "diagnose.loader_paces", "warning", batch=seconds(wait.step_seconds), waiting=wait.waiting,
-            windows=wait.windows,
-        )  # fmt: skip
-    elif signals.epoch_start_share is not None and signals.epoch_start_share >= 0.5:
+    starts = signals.epoch_start_share
+    if starts is not None and starts >= EPOCH_START_PART:
         yield _finding(
             signals, "diagnose.wait_at_epoch_start", "warning", "remedy.persistent_workers",
-            share=share(signals.epoch_start_share),
+            share=share(starts),
+        )  # fmt: skip
+    elif wait.steady:
+        yield _finding(
+            signals, "diagnose.loader_paces", "warning", batch=seconds(wait.step_seconds),
+            waiting=wait.waiting, windows=wait.windows,
         )  # fmt: skip
     elif wait.bimodal:
         yield _finding(signals, "diagnose.wait_bimodal", "note", waiting=wait.waiting, windows=wait.windows)
@@ -99,11 +101,13 @@ def _cold(signals: Signals, decision: Decision) -> Iterator[Finding]:
 
 
 def _printed(signals: Signals, decision: Decision) -> Iterator[Finding]:
-    wait, printed = signals.wait, signals.printed_share
-    if wait is not None and printed is not None and abs(printed - wait.share_with_cold) >= 0.01:
+    wait, printed = signals.wait, signals.printed
+    if wait is not None and printed is not None and abs(printed.share - wait.share_with_cold) >= 0.01:
         yield _finding(
-            signals, "diagnose.printed_share", "note", printed=share(printed), corrected=share(wait.share)
-        )
+            signals, "diagnose.printed_share", "note", printed=share(printed.share),
+            printed_step=seconds(printed.step_median_seconds), corrected=share(wait.share),
+            step=seconds(signals.step_median_seconds),
+        )  # fmt: skip
 
 
 def _communication(signals: Signals, decision: Decision) -> Iterator[Finding]:

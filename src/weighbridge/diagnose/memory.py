@@ -20,7 +20,7 @@ _COUNTERS: tuple[tuple[Counter, str], ...] = (
 
 
 def card_memory(view: RunView) -> Quantity:
-    """Memory of one card: as the source printed it, else from the catalogue by the GPU's name, else unknown."""
+    """Memory of one card as the source printed it, else by the GPU's name from the catalogue, else unknown."""
     run = view.run
     if run.hardware.gpu_memory_bytes:
         return Quantity(value=float(run.hardware.gpu_memory_bytes), unit="bytes", origin="imported")
@@ -36,7 +36,7 @@ def card_memory(view: RunView) -> Quantity:
 
 
 def memory_use(view: RunView) -> tuple[MemoryUse, ...]:
-    """One line per counter that the source prints. The counters never mix: they differ by up to a factor of two."""
+    """One line per counter that the source prints; counters of one run differ by up to a factor of two."""
     card = card_memory(view)
     found = []
     for counter, column in _COUNTERS:

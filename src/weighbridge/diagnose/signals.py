@@ -31,6 +31,14 @@ PHASE_COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Printed:
+    """What a log's own figures add up to where it prints running means: data-wait share and median step."""
+
+    share: float
+    step_median_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Signals:
     """What one Run shows. Shares are 0..1, None where the source does not say."""
 
@@ -38,7 +46,7 @@ class Signals:
     windows: tuple[Window, ...]
     cold: tuple[bool, ...]
     wait: LoaderWait | None
-    printed_share: float | None
+    printed: Printed | None
     epoch_start_share: float | None
     step: Identity | None
     undivided: bool
@@ -76,7 +84,7 @@ def read_signals(view: RunView) -> Signals:
         windows=windows,
         cold=cold,
         wait=loader_wait(windows),
-        printed_share=_printed_share(table),
+        printed=_printed(view, table),
         epoch_start_share=_epoch_start_share(table, warm),
         step=step,
         undivided=undivided,
@@ -127,7 +135,7 @@ def _step_identity(table: dict[str, list[Any]], rows: Sequence[int]) -> tuple[Id
 
 
 def _timed_communication(step: Identity | None) -> float | None:
-    """Share of communication in the part of the step that the source timed (without the unattributed rest)."""
+    """Share of communication in the part of the step that the source timed, the rest left out."""
     if step is None or step.parts.get("communication") is None or step.parts.get("compute") is None:
         return None
     timed = sum(value for value in step.parts.values() if value is not None)
@@ -151,15 +159,20 @@ def _share_of(gaps: Sequence[tuple[float, float]], least: float) -> float | None
     return sum(share >= least for share, _ in gaps) / len(gaps) if gaps else None
 
 
-def _printed_share(table: dict[str, list[Any]]) -> float | None:
-    """Data-wait share of the figures as the log prints them, where they had to be corrected."""
-    pairs = [
-        (step, wait)
-        for step, wait in zip(table["printed_step_seconds"], table["printed_data_wait_seconds"], strict=True)
-        if step and wait is not None
-    ]
+def _printed(view: RunView, table: dict[str, list[Any]]) -> Printed | None:
+    """Figures as printed, for logs of running means over the last iterations.
+
+    A mean since the start of the epoch (timm) is no such figure: one cold batch haunts all that follow.
+    """
+    if "mean_over_iterations" not in view.run.details:
+        return None
+    printed = zip(table["printed_step_seconds"], table["printed_data_wait_seconds"], strict=True)
+    pairs = [(step, wait) for step, wait in printed if step and wait is not None]
     total = sum(step for step, _ in pairs)
-    return sum(wait for _, wait in pairs) / total if total else None
+    share = sum(wait for _, wait in pairs) / total if total else 2.0
+    if share > 1:
+        return None
+    return Printed(share, view.quantile("printed_step_seconds", 0.5))
 
 
 def _epoch_start_share(table: dict[str, list[Any]], rows: Sequence[int]) -> float | None:
@@ -185,10 +198,8 @@ def _occupied(
     view: RunView, table: dict[str, list[Any]], windows: Sequence[Window], events: Sequence[Event]
 ) -> Identity | None:
     run = view.run
-    total = run.stated_seconds
-    if total is None and run.started_at_seconds is not None and run.ended_at_seconds is not None:
-        total = run.ended_at_seconds - run.started_at_seconds - _down_time(table)
-    if total is None or total <= 0:
+    total = run.stated_seconds if run.stated_seconds is not None else _clocked(run, table)
+    if total is None or total <= 0 or not run.train_rows:
         return None
     ranks = {window.rank for window in windows}
     steps = sum(window.seconds for window in windows) / max(len(ranks), 1)
@@ -204,6 +215,23 @@ def _occupied(
     return identity(total, parts)
 
 
+def _clocked(run: Run, table: dict[str, list[Any]]) -> float | None:
+    """From the first sign of the run, or the beginning of its first window, to the last; down time left out."""
+    if run.started_at_seconds is None or run.ended_at_seconds is None:
+        return None
+    begins = _first_begins(table)
+    start = run.started_at_seconds if begins is None else min(run.started_at_seconds, begins)
+    return run.ended_at_seconds - start - _down_time(table)
+
+
+def _first_begins(table: dict[str, list[Any]]) -> float | None:
+    """When the first window began: its time stamp is its end."""
+    if not table["at_seconds"] or table["at_seconds"][0] is None:
+        return None
+    length: float = (table["step_seconds"][0] or 0.0) * (table["steps"][0] or 1)
+    return float(table["at_seconds"][0]) - length
+
+
 def _seconds_of(events: Sequence[Event], kind: str) -> float | None:
     known = [event.seconds for event in events if event.kind == kind and event.seconds is not None]
     return sum(known) if known else None
@@ -213,9 +241,7 @@ def _start_up(run: Run, table: dict[str, list[Any]], events: Sequence[Event]) ->
     """From the first sign of the run to the beginning of its first step window."""
     start = next((e.at_seconds for e in events if e.kind == "start" and e.at_seconds is not None), None)
     begins = next((e.at_seconds for e in events if e.kind == "training_begins" and e.at_seconds), None)
-    if begins is None and table["at_seconds"] and table["at_seconds"][0] is not None:
-        length = (table["step_seconds"][0] or 0.0) * (table["steps"][0] or 1)
-        begins = table["at_seconds"][0] - length
+    begins = _first_begins(table) if begins is None else begins
     start = run.started_at_seconds if start is None else start
     return max(begins - start, 0.0) if begins is not None and start is not None else None
 

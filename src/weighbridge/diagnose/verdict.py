@@ -54,7 +54,7 @@ def decide(signals: Signals) -> Decision:
 
 
 def _first_of(deciding: list[tuple[Reason, float]], signals: Signals) -> Decision:
-    """The largest cause; data first when it is close, since its remedy is the cheapest and changes the rest."""
+    """The largest cause; data first when it is close, since its remedy is cheapest and changes the rest."""
     best = deciding[0][1]
     close = [reason for reason, share in deciding if share * CLOSE_FACTOR >= best]
     chosen: Reason = "data" if "data" in close else deciding[0][0]
@@ -138,5 +138,4 @@ def _compute_share(signals: Signals) -> float:
         return 0.0
     if signals.undivided:
         return 1.0 - (signals.wait.share if signals.wait else 0.0)
-    compute = (signals.step.share("compute") or 0.0) + (signals.step.share("optimizer") or 0.0)
-    return compute
+    return (signals.step.share("compute") or 0.0) + (signals.step.share("optimizer") or 0.0)
