@@ -116,6 +116,14 @@ def test_a_merged_window_sums_steps_averages_times_and_keeps_the_last_place(
     assert (windows["line_first"], windows["line"]) == ([1, 3], [2, 4])
 
 
+def test_rows_that_do_not_know_a_time_do_not_thin_it_out(view_of: Callable[..., RunView]) -> None:
+    windows = view_of(step_seconds=[2.0, None] * 50, data_wait_seconds=[1.0, 1.0] * 50).windows(limit=10)
+    assert set(windows["step_seconds"]) == {2.0, None}
+    assert set(windows["data_wait_seconds"]) == {1.0}
+    known = zip(windows["steps"], windows["step_seconds"], strict=True)
+    assert sum(steps for steps, time in known if time is not None) == 50
+
+
 def test_interleaved_ranks_are_merged_each_for_itself(view_of: Callable[..., RunView]) -> None:
     ranks = [0, 1] * 50
     view = view_of(rank=ranks, step_seconds=[1.0 if rank == 0 else 2.0 for rank in ranks])

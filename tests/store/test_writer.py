@@ -14,7 +14,7 @@ from store.conftest import Store, files_no_larger_than
 from weighbridge.errors import InputError, WorkspaceError
 from weighbridge.schema.columns import SAMPLE_COLUMNS, STEP_COLUMNS, Cell, Column
 from weighbridge.schema.event import Event
-from weighbridge.schema.run import Run
+from weighbridge.schema.run import Run, Source
 from weighbridge.store import RunView, Workspace, files, spool
 
 AWKWARD = 'it\'s "A100"\\\n\u4e2d\u6587 \U0001f600'
@@ -121,6 +121,11 @@ def test_values_that_fit_no_column_are_unknown_and_counted(view_of: Callable[...
 def test_text_that_is_no_utf_8_does_not_stop_the_import(workspace: Workspace, store: Store) -> None:
     store("r", samples={"host": ["\udcc4\udce3-7", "node"], "device": [0, 1]})
     assert parquet(workspace, "r", "samples")["host"] == ["??-7", "node"]
+
+
+def test_a_file_name_that_is_no_utf_8_can_be_stored(workspace: Workspace, store: Store) -> None:
+    store(Run(id="r", sources=(Source(name="\udcc4\udce3.log", reader="mmengine"),)))
+    assert workspace.open("r").run.sources[0].name == "??.log"
 
 
 @pytest.mark.parametrize("columns", [{"stride": [1, 2]}, {"step": [1]}])
@@ -235,9 +240,7 @@ def test_an_id_that_cannot_name_a_folder_is_refused(workspace: Workspace, run_id
     assert files_of(workspace) == ["workspace.json"]
 
 
-@pytest.mark.parametrize(
-    "folder", ["\u8bad\u7ec3 \u8bb0\u5f55", "a [b] c*d?e", "it's=1", "year=2024/month=5"]
-)
+@pytest.mark.parametrize("folder", ["\u8bad\u7ec3 \u8bb0\u5f55", "a [b] c*d?e", "it's=1", "step=7/row=x"])
 def test_any_folder_name_will_do(tmp_path: Path, folder: str) -> None:
     # A sibling that the wildcards would match as well must not be read.
     for name in (folder, folder.replace("[b]", "b").replace("*", "x").replace("?", "y")):

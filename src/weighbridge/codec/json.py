@@ -13,9 +13,14 @@ Record = TypeVar("Record")
 
 
 def _plain(value: Any) -> Any:
-    """Replace NaN and infinity by None, all the way down; msgspec would refuse or write invalid JSON."""
+    """What JSON cannot hold, all the way down: NaN and infinity become None, lone surrogates "?".
+
+    Surrogates come from file names that are no UTF-8 (Chinese names packed under GBK).
+    """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
