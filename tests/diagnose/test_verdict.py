@@ -179,3 +179,11 @@ def test_scaling_all_times_changes_no_verdict(build, factor: float) -> None:
         plain = diagnose(build(waiting(step, wait)))
         scaled = diagnose(build(waiting(step * factor, wait * factor)))
         assert plain.verdict == scaled.verdict
+
+
+@pytest.mark.parametrize(
+    ("wait", "code"), [(0.8, "more_gpus.no"), (0.02, "more_gpus.at_most"), (None, "more_gpus.unknown")]
+)
+def test_the_buyers_question_is_answered_in_one_sentence(build, wait: float | None, code: str) -> None:
+    rows = waiting(1.0, wait) if wait is not None else {"step_seconds": [1.0] * 20}
+    assert diagnose(build(rows)).more_gpus.code == code

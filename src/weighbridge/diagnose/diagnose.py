@@ -8,11 +8,14 @@ from weighbridge.diagnose.memory import memory_use
 from weighbridge.diagnose.missing import missing
 from weighbridge.diagnose.signals import Signals, read_signals
 from weighbridge.diagnose.verdict import Decision, decide
-from weighbridge.schema.diagnosis import Breakdown, DataWait, Diagnosis, Part
+from weighbridge.schema.diagnosis import Breakdown, Counterfactual, DataWait, Diagnosis, Part
 from weighbridge.schema.finding import Finding, Parameter, Severity
 from weighbridge.store import RunView
 from weighbridge.units import Quantity
 from weighbridge.weigh.identities import Identity
+
+# A speed-up below this is within the noise between two runs of the same job.
+WORTH_TELLING = 1.05
 
 
 def diagnose(view: RunView) -> Diagnosis:
@@ -21,10 +24,12 @@ def diagnose(view: RunView) -> Diagnosis:
     memory = memory_use(view)
     decision = decide(signals)
     on_gpu = view.run.details.get("cuda_available") is not False
+    changes = counterfactuals(signals, on_gpu=on_gpu)
     return Diagnosis(
         run=view.run.id,
         verdict=decision.verdict,
         headline=_headline(signals, decision),
+        more_gpus=_more_gpus(changes),
         findings=findings(signals, decision, memory),
         step=_step_breakdown(signals),
         occupied=_occupied_breakdown(signals.occupied),
@@ -35,7 +40,7 @@ def diagnose(view: RunView) -> Diagnosis:
             else None
         ),
         memory=memory,
-        counterfactuals=counterfactuals(signals, on_gpu=on_gpu),
+        counterfactuals=changes,
         answerable=view.run.answerable,
         missing=missing(signals, memory),
     )
@@ -51,6 +56,19 @@ def _headline(signals: Signals, decision: Decision) -> Finding:
     evidence = (signals.evidence,) if signals.evidence is not None else ()
     severity: Severity = "note" if decision.verdict in ("nothing_wrong", "compute") else "critical"
     return Finding(code=f"headline.{decision.reason}", severity=severity, params=params, evidence=evidence)
+
+
+def _more_gpus(changes: tuple[Counterfactual, ...]) -> Finding:
+    """Would twice the GPUs in this box help: no, at most so much, or not to be said from this log."""
+    here = next((change for change in changes if change.brings == "in_this_box"), None)
+    if here is None or here.speed_up.high is None or here.condition == "condition.loader_unknown":
+        return Finding(code="more_gpus.unknown", severity="note")
+    code = "more_gpus.no" if here.speed_up.high <= WORTH_TELLING else "more_gpus.at_most"
+    params: dict[str, Parameter] = {
+        "times": Quantity(value=here.speed_up.high, unit="times", origin="estimated"),
+        **here.params,
+    }
+    return Finding(code=code, severity="warning" if code == "more_gpus.no" else "note", params=params)
 
 
 def _share_of(signals: Signals, decision: Decision) -> float | None:

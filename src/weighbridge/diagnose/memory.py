@@ -20,7 +20,7 @@ _COUNTERS: tuple[tuple[Counter, str], ...] = (
 
 
 def card_memory(view: RunView) -> Quantity:
-    """Memory of one card as the source printed it, else by the GPU's name from the catalogue, else unknown."""
+    """Memory of one card: as the source printed it, else from the catalogue by name, else unknown."""
     run = view.run
     if run.hardware.gpu_memory_bytes:
         return Quantity(value=float(run.hardware.gpu_memory_bytes), unit="bytes", origin="imported")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weighbridge.diagnose.signals import Signals
+from weighbridge.diagnose.verdict import HINT_SHARE
 from weighbridge.schema.diagnosis import MemoryUse
 from weighbridge.schema.finding import Finding
 
@@ -22,7 +23,7 @@ def _missing(signals: Signals, memory: tuple[MemoryUse, ...]) -> Iterator[Findin
         yield Finding(code="missing.data_wait", severity="warning")
     if "gpu_busy" not in answers:
         yield Finding(code="missing.gpu_busy", severity="note")
-    if "data_wait" in answers:
+    if signals.wait is not None and signals.wait.share >= HINT_SHARE:
         # A log says that the loader is late, never why: storage, cores and settings look alike.
         yield Finding(code="missing.reason_of_wait", severity="note")
     if "exposed_communication" not in answers and (signals.run.hardware.gpus or 2) > 1:

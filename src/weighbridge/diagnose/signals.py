@@ -216,7 +216,7 @@ def _occupied(
 
 
 def _clocked(run: Run, table: dict[str, list[Any]]) -> float | None:
-    """From the first sign of the run, or the beginning of its first window, to the last; down time left out."""
+    """From the first sign of the run, or the beginning of its first window, to its end, less down time."""
     if run.started_at_seconds is None or run.ended_at_seconds is None:
         return None
     begins = _first_begins(table)

@@ -87,7 +87,11 @@ class DataWait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Verdict, proof and remedies for one Run. ``missing`` says which file would answer what is open."""
+    """Verdict, proof and remedies for one Run.
+
+    ``more_gpus`` answers the buyer's question (would twice the GPUs help?) in one sentence; ``missing`` says
+    which file would answer what is open.
+    """
 
     SCHEMA: ClassVar[str] = "weighbridge.diagnosis/1"
 
@@ -103,3 +107,4 @@ class Diagnosis:
     counterfactuals: tuple[Counterfactual, ...]
     answerable: tuple[Answerable, ...]
     missing: tuple[Finding, ...]
+    more_gpus: Finding | None = None
