@@ -101,7 +101,7 @@ def recipe_of(row: Row) -> Recipe:
         master=row["n_master"] or None,  # type: ignore[arg-type]
         compute=row["n_compute"] or None,  # type: ignore[arg-type]
         autocast=_autocast(row),
-        base_quant=row["n_base_quant"] or ("none" if row["n_train"] != "qlora" else None),  # type: ignore[arg-type]
+        base_quant=row["n_base_quant"] or None,  # type: ignore[arg-type]
         double_quant=_double_quant(row),
         optimizer=_optimizer(row, optimizer),
         optimizer_in_backward="optimizer-in-backward" in optimizer or "fused into backward" in prose,
@@ -121,6 +121,8 @@ def recipe_of(row: Row) -> Recipe:
         sharding=_sharding(row),
         fsdp_version=1 if "fsdp1" in prose else 2 if "fsdp2" in prose else None,
         pipeline_schedule=_schedule(prose),
+        virtual_stages=_whole(row["vp"]),
+        empties_cache="cache emptied" in row["notes"],
         micro_batch=_micro_batch(row),
         accumulation=_whole(row["grad_accum"]),
         sequence=_whole(row["seq_len"]),
@@ -132,7 +134,8 @@ def framework_of(row: Row) -> str | None:
     text = row["framework"].lower()
     if "deepspeed" in text or "deepspeed" in row["parallelism"].lower():
         return "deepspeed"
-    return next((name for word, name in _FRAMEWORKS if word in text), None)
+    found = next((name for word, name in _FRAMEWORKS if word in text), None)
+    return "nemo" if found is None and row["n_sharding"] == "megatron" else found
 
 
 def _prose(row: Row) -> str:

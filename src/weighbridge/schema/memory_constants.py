@@ -34,6 +34,9 @@ class MemoryConstants:
     trained_input_bytes_per_hidden: float
     recompute_gradient_bytes_per_hidden: float
     adapter_input_bytes_per_hidden: float
+    dropout_bytes_per_input: float
+    fp4_bytes_per_value: float
+    zero_bucket_bytes: float
     final_norm_bytes_per_hidden: float
     selective_hidden_bytes: float
     selective_kv_bytes: float
@@ -43,8 +46,9 @@ class MemoryConstants:
     fsdp1_units_alive: float
     fsdp2_units_alive: float
     loss_bytes_per_logit: Mapping[str, float]
-    loss_cached_bytes_per_logit: Mapping[str, float]
     fragmentation_share: Mapping[str, float]
+    loss_cached_share: Mapping[str, float]
+    unreused_share: Mapping[str, float]
     context_bytes: Mapping[str, float]
     nccl_bytes: float
     spread: Mapping[str, Spread]

@@ -27,6 +27,8 @@ class Recipe:
     computed (a key of the loss constants, such as eager, fused, linear_fused, chunked).
     ``checkpoint_every``: with selective_layers, one layer in this many is recomputed.
     ``fsdp_version``: 1 is FullyShardedDataParallel (flat parameters), 2 is fully_shard (one by one).
+    ``empties_cache``: the run returns cached blocks every few steps. ``fp32_norms``: k-bit preparation raised
+    norms, and with them the residual stream, to fp32.
     ``trained_parameters``: what an adapter trains in all, where it is stated.
     """
 
@@ -51,8 +53,10 @@ class Recipe:
     compile: bool | None = None
     loss: str | None = None
     fp32_norms: bool | None = None
+    empties_cache: bool = False
     lora_rank: int | None = None
     lora_targets: tuple[str, ...] | None = None
+    lora_dropout: bool | None = None
     trained_parameters: float | None = None
     trains_embeddings: bool = False
     sharding: Sharding | None = None

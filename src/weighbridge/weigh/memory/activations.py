@@ -47,6 +47,7 @@ def layer_bytes(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -
     attention = _attention(shape, recipe, constants, element)
     small = _norms(shape, recipe, constants) * shape.hidden * scale
     feed_forward = _feed_forward(shape, recipe) * active_width(shape) * element
+    feed_forward += _adapter_inputs(shape, recipe, constants) * scale
     routed = (
         moe_share(shape)
         * (shape.experts_per_token or 0)
@@ -58,12 +59,23 @@ def layer_bytes(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -
     interior = kept + _backward_temporaries(shape, recipe, constants) * scale
     if recipe.fp32_norms:
         interior += small
-    selective = (
+    selective = _selective(shape, recipe, constants) * scale
+    return LayerBytes(stream=stream, kept=kept, interior=interior, selective=min(selective, kept + stream))
+
+
+def _selective(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:
+    """Selective checkpointing per operator keeps every second product and the attention result.
+
+    Products in fp4 are operators of their own, not on the list: what they keep are their packed inputs.
+    """
+    if recipe.compute == "fp4":
+        inputs = 2 * shape.hidden + query_width(shape) + active_width(shape)
+        return 4 * shape.hidden + constants.fp4_bytes_per_value * inputs
+    return (
         constants.selective_hidden_bytes * shape.hidden
         + constants.selective_kv_bytes * key_width(shape)
         + constants.selective_ffn_bytes * active_width(shape)
-    ) * scale
-    return LayerBytes(stream=stream, kept=kept, interior=interior, selective=min(selective, kept + stream))
+    )
 
 
 def _attention(shape: ModelShape, recipe: Recipe, constants: MemoryConstants, element: float) -> float:
@@ -104,8 +116,22 @@ def _quantised_product_keeps_input(recipe: Recipe) -> bool:
 def _feed_forward(shape: ModelShape, recipe: Recipe) -> float:
     """Elements per unit of width: gate, up, activated, product; or first product and activated."""
     kept = 3 if shape.gated else 1
+    if shape.gated and recipe.compile:
+        kept = 2  # the activated half is made again inside the fused backward
     keeps_input = _trains_all(recipe) or "mlp" in target_kinds(recipe.lora_targets or ())
     return kept + (1 if keeps_input else 0)
+
+
+def _adapter_inputs(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:
+    """Dropout before an adapter keeps its result and its mask, for the input of every adapted matrix."""
+    if recipe.training not in ("lora", "qlora") or not recipe.lora_dropout:
+        return 0.0
+    kinds = target_kinds(recipe.lora_targets or ())
+    inputs = shape.hidden if {"q", "k", "v", "qkv"} & kinds else 0
+    inputs += query_width(shape) if "o" in kinds else 0
+    if "mlp" in kinds:
+        inputs += (2 if shape.gated else 1) * shape.hidden + shape.ffn_hidden
+    return constants.dropout_bytes_per_input * inputs
 
 
 def _backward_temporaries(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:

@@ -1,11 +1,12 @@
 """From tensors to the two outer counters: what the caching allocator reserves, and what nvidia-smi prints.
 
-reserved = allocated + the part of the changing memory that fragments + logit-sized blocks nothing can reuse
-device = reserved + CUDA context + communicator buffers
+    reserved = max over phases of (alive + cached blocks that this phase cannot reuse)
+    device   = reserved + CUDA context + communicator buffers
 
-Blocks of one size are reused from step to step, so states and gradients fragment little; what grows and
-shrinks within a step does, the more with lengths that vary. A card bounds both: the allocator returns cached
-blocks before it gives up.
+Blocks that nothing else fits stay cached: a share of what grows and shrinks within a step, a larger one of the
+logit-sized blocks, and in the optimizer step most of what forward and backward used, because the states were
+cut out of those segments in the first step. The card bounds it all: the allocator returns cached blocks
+before it gives up, so near the limit the answer lies anywhere between the tensors and the card.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from weighbridge.schema.recipe import Recipe
 from weighbridge.weigh.memory.degrees import Degrees
 from weighbridge.weigh.memory.records import Interval, Phase
 
-_RESIDENT = ("weights", "adapters", "optimizer_states")
+_RESIDENT = ("weights", "adapters", "optimizer_states", "gradients", "step_temporaries")
 _SEGMENT = float(2 << 20)
 
 
@@ -29,36 +30,48 @@ class Counters:
 
 
 def counters(
-    peak: Phase,
     phases: tuple[Phase, ...],
-    cached: float,
+    loss_kind: str,
     recipe: Recipe,
     degrees: Degrees,
     constants: MemoryConstants,
     card_bytes: float | None,
 ) -> Counters:
-    allocated = peak.total
-    changing = max(_changing(phase) for phase in phases)
-    fragments = changing * constants.fragmentation_share[fragmentation_key(recipe)]
-    reserved = _segments(allocated + fragments + cached)
+    allocated = max(phase.total for phase in phases)
+    allocator = allocator_kind(recipe)
+    working = max(_working(phase) for phase in phases)
+    reserved = _segments(
+        max(phase.total + _cached(phase, working, loss_kind, allocator, constants) for phase in phases)
+    )
     context = constants.context_bytes["default"]
     if degrees.data * degrees.tensor * degrees.pipeline * degrees.context > 1:
         context += constants.nccl_bytes
-    device = reserved + context
-    if card_bytes is not None and device > card_bytes > allocated + context:
-        device, reserved = card_bytes, card_bytes - context
-    return Counters(allocated, reserved, device)
+    if card_bytes is not None and reserved + context > card_bytes:
+        bound = max(allocated, card_bytes - context)
+        reserved = (allocated + bound) / 2
+    return Counters(allocated, reserved, reserved + context)
 
 
-def fragmentation_key(recipe: Recipe) -> str:
-    if recipe.sequence_kind == "variable":
-        return "variable"
-    if recipe.framework in ("torchtitan",):
+def allocator_kind(recipe: Recipe) -> str:
+    if recipe.framework == "torchtitan":
         return "expandable"
+    if recipe.sequence_kind == "variable":
+        return "variable_emptied" if recipe.empties_cache else "variable"
     return "sharded" if recipe.sharding in ("fsdp", "hsdp", "zero3") else "fixed"
 
 
-def _changing(phase: Phase) -> float:
+def _cached(
+    phase: Phase, working: float, loss_kind: str, allocator: str, constants: MemoryConstants
+) -> float:
+    if phase.name == "optimizer":
+        return working * constants.unreused_share[allocator]
+    logits = phase.parts.get("logits", 0.0)
+    fused = "fused" in loss_kind and not loss_kind.startswith("own")
+    share = constants.loss_cached_share["fused" if fused and allocator in ("fixed", "sharded") else allocator]
+    return (_working(phase) - logits) * constants.fragmentation_share[allocator] + logits * share
+
+
+def _working(phase: Phase) -> float:
     return sum(size for name, size in phase.parts.items() if name not in _RESIDENT)
 
 

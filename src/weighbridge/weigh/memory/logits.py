@@ -27,11 +27,3 @@ def loss_bytes(
     per_logit = constants.loss_bytes_per_logit[loss_key(shape, recipe)]
     last_norm = constants.final_norm_bytes_per_hidden * shape.hidden
     return tokens * (per_logit * shape.vocabulary / tensor + last_norm)
-
-
-def cached_bytes(
-    shape: ModelShape, recipe: Recipe, tokens: float, tensor: int, constants: MemoryConstants
-) -> float:
-    """What the caching allocator keeps of logit-sized blocks that nothing else of the step can reuse."""
-    per_logit = constants.loss_cached_bytes_per_logit.get(loss_key(shape, recipe), 0.0)
-    return tokens * per_logit * shape.vocabulary / tensor

@@ -16,9 +16,9 @@ from weighbridge.schema.run import Layout
 from weighbridge.weigh.memory.counters import counters, interval
 from weighbridge.weigh.memory.defaults import fill
 from weighbridge.weigh.memory.degrees import degrees_of
-from weighbridge.weigh.memory.logits import cached_bytes
+from weighbridge.weigh.memory.logits import loss_key
 from weighbridge.weigh.memory.parameters import count
-from weighbridge.weigh.memory.phases import phases, tokens_per_device
+from weighbridge.weigh.memory.phases import phases
 from weighbridge.weigh.memory.records import MemoryEstimate, Missing
 from weighbridge.weigh.memory.states import weigh_states
 
@@ -48,8 +48,7 @@ def memory(
     states = weigh_states(shape, count(shape), recipe, degrees, constants)
     found = phases(shape, recipe, degrees, states, constants)
     peak = max(found, key=lambda phase: phase.total)
-    cached = cached_bytes(shape, recipe, tokens_per_device(recipe, degrees), degrees.tensor, constants)
-    bytes_ = counters(peak, found, cached, recipe, degrees, constants, card_bytes)
+    bytes_ = counters(found, loss_key(shape, recipe), recipe, degrees, constants, card_bytes)
     tier = _tier(recipe, assumed)
     return MemoryEstimate(
         phases=found,

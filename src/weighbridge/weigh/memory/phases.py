@@ -154,7 +154,8 @@ def _gathered(
     buckets = states.gradients if recipe.sharding == "ddp" else 0.0
     casts = 0.0
     if recipe.master == "fp32" and recipe.compute != "fp32" and not _gathers(recipe):
-        casts = states.weights / 2 if recipe.sharding != "megatron" else 0.0
+        split = recipe.sharding == "megatron" or recipe.framework == "deepspeed"
+        casts = 0.0 if split else states.weights / 2
     return {
         "gathered_parameters": gathered,
         "gradient_buckets": buckets,

@@ -49,8 +49,7 @@ def weigh_states(
     adapter_dtype = _adapter_bytes(recipe) if frozen else 0.0
     gradient_bytes = adapter_dtype if frozen else _gradient_bytes(recipe)
     weights = weight_bytes / weight_shards
-    if recipe.sharding == "megatron" and not frozen:
-        # bf16 weights whole, fp32 master copies in the (distributed) optimizer.
+    if _split_master(recipe):
         weights = local * 2.0 / weight_shards
     compute = 2.0 if recipe.compute != "fp32" else 4.0
     quant = _frozen_weight_bytes(counted, local, recipe, constants) / max(local, 1.0) if frozen else compute
@@ -60,7 +59,8 @@ def weigh_states(
         adapters=adapters * adapter_dtype / weight_shards if frozen else 0.0,
         gradients=trained * gradient_bytes / degrees.gradient_shards(recipe),
         optimizer=_optimizer_bytes(recipe, trained, frozen, constants) / state_shards,
-        temporaries=_temporaries(recipe, trained, frozen, state_shards, unit * master),
+        temporaries=_temporaries(recipe, trained, frozen, state_shards, unit * master)
+        + _zero_buffers(recipe, trained, state_shards, constants),
         trained=trained,
         unsharded_unit=unit * quant,
         unsharded_outside=counted.outside_layers / degrees.tensor * compute,
@@ -114,6 +114,8 @@ def _adapter_parameters(shape: ModelShape, counted: Parameters, recipe: Recipe) 
 
 def _adapter_bytes(recipe: Recipe) -> float:
     # PEFT keeps adapters in fp32 beside 16-bit weights, unless one flat parameter must hold both.
+    if recipe.framework == "deepspeed":
+        return _BYTES[recipe.master or "bf16"]  # the engine casts the whole module
     if recipe.autocast is not False and not (recipe.sharding or "none").startswith(("fsdp", "hsdp")):
         return 4.0
     return _BYTES[recipe.master or "bf16"]
@@ -122,7 +124,17 @@ def _adapter_bytes(recipe: Recipe) -> float:
 def _gradient_bytes(recipe: Recipe) -> float:
     if recipe.optimizer_in_backward:
         return 0.0
-    return 4.0 if recipe.master == "fp32" or recipe.sharding == "megatron" else 2.0
+    if _split_master(recipe):
+        # fp8 recipes reduce gradients in bf16, bf16 recipes accumulate them in fp32 (Megatron).
+        return 2.0 if recipe.framework == "deepspeed" or recipe.compute == "fp8" else 4.0
+    return 4.0 if recipe.master == "fp32" else 2.0
+
+
+def _split_master(recipe: Recipe) -> bool:
+    """Megatron and DeepSpeed keep 16-bit weights and, in the optimizer, an fp32 copy beside fp32 states."""
+    if recipe.training != "full":
+        return False
+    return recipe.sharding == "megatron" or (recipe.framework == "deepspeed" and recipe.master == "fp32")
 
 
 def _state_bytes(recipe: Recipe, master: float, constants: MemoryConstants) -> float:
@@ -146,9 +158,9 @@ def _optimizer_bytes(recipe: Recipe, trained: float, frozen: bool, constants: Me
     states = _state_bytes(recipe, master, constants)
     if recipe.optimizer_offload:
         return 0.0
-    # Megatron and DeepSpeed keep the fp32 master copy in the optimizer, beside 16-bit weights.
-    kept_master = 4.0 if recipe.sharding == "megatron" else 0.0
-    return trained * (states + kept_master)
+    if _split_master(recipe):
+        return trained * (4.0 + _state_bytes(recipe, 4.0, constants))
+    return trained * states
 
 
 def _temporaries(recipe: Recipe, trained: float, frozen: bool, shards: float, unit: float) -> float:
@@ -162,6 +174,13 @@ def _temporaries(recipe: Recipe, trained: float, frozen: bool, shards: float, un
     if recipe.optimizer_implementation == "loop":
         return min(trained * width / shards, unit)
     return trained * width / shards
+
+
+def _zero_buffers(recipe: Recipe, trained: float, shards: float, constants: MemoryConstants) -> float:
+    """DeepSpeed raises its share of the gradients to fp32 for the step and holds two reduction buckets."""
+    if recipe.framework != "deepspeed" or not _split_master(recipe):
+        return 0.0
+    return trained * 4.0 / shards + constants.zero_bucket_bytes
 
 
 def _dequantised(shape: ModelShape, recipe: Recipe) -> float:
