@@ -40,8 +40,7 @@ class Stamps:
     zoned: bool = False
     yearless: bool = False
     _misses: int = 0
-    _last_seconds: float = 0.0
-    _years: int = 0
+    _last_seconds: float | None = None
 
     def at(self, line: bytes) -> float | None:
         """Seconds on the source's clock, or None where the line carries no stamp."""
@@ -78,13 +77,11 @@ class Stamps:
         return facts
 
     def _rolled(self, at: float) -> float:
-        """New Year's Eve in a log without years: half a year back means one year on."""
-        moved = at + self._years * YEAR_SECONDS
-        if self._last_seconds and moved < self._last_seconds - YEAR_SECONDS / 2:
-            self._years += 1
-            moved += YEAR_SECONDS
-        self._last_seconds = max(self._last_seconds, moved)
-        return moved
+        """New Year in a log without years: a stamp lies in the year nearest to the stamp before."""
+        if self._last_seconds is not None:
+            at += round((self._last_seconds - at) / YEAR_SECONDS) * YEAR_SECONDS
+        self._last_seconds = at
+        return at
 
 
 @dataclass(slots=True)

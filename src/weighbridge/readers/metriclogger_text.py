@@ -161,7 +161,9 @@ class _Log:
 
     def record(self, number: int, line: bytes, place: re.Match[bytes]) -> Iterator[Piece]:
         time = _figure(line, b"time: ", _PAIR, place.end())
-        if time is None:
+        data = _figure(line, b"data: ", _PAIR, place.end())
+        if time is None or (data is None and not line.endswith(b"\n")):
+            # Cut behind the time: a bracket may have followed.
             self._unread(number, line)
             return
         header = self._header(place[1])
@@ -179,37 +181,38 @@ class _Log:
         loop = self.loops.get(place_key)
         if loop is None:
             loop = self.loops[place_key] = _Loop()
-        steps = _move(loop, key, index, total)
-        self._row(number, line, place, time, header, phase, at, loop, steps)
+        micro = self.accumulation if phase == TRAIN else None
+        passed = _move(loop, key, index, total, micro or 1)
+        self._row(number, line, (time, data), header, phase, at, loop, passed, micro)
 
     def _row(
         self,
         number: int,
         line: bytes,
-        place: re.Match[bytes],
-        time: re.Match[bytes],
+        figures: tuple[re.Match[bytes], re.Match[bytes] | None],
         header: _Header,
         phase: str,
         at: float | None,
         loop: _Loop,
-        steps: int,
+        passed: int | None,
+        micro: int | None,
     ) -> None:
-        data = _figure(line, b"data: ", _PAIR, time.end()) or _figure(line, b"data: ", _PAIR, place.end())
+        time, data = figures
         printed_step, printed_data = float(time[1]), float(data[1]) if data else None
-        step, wait = _undone(loop, time, data)
-        micro = self.accumulation if phase == TRAIN else None
-        done = loop.index + 1
-        if micro and micro > 1:
-            step, wait = step * micro, None if wait is None else wait * micro
-            steps, done = steps // micro, done // micro
-        per_epoch = loop.total // micro if micro else loop.total
-        rate = _figure(line, b"/s: ", _PAIR, place.end(), word=True)
+        step: float | None = None
+        wait: float | None = None
+        done, each = loop.index + 1, micro or 1
+        if passed is not None:
+            step, wait = _undone(loop, time, data)
+            step, wait = step * each, None if wait is None else wait * each
+        steps = None if passed is None else done // each - (done - passed) // each
+        rate = _figure(line, b"/s: ", _PAIR, word=True)
         memory = _figure(line, b"max mem: ", _MEMORY, time.end())
         self.out.rows.append(
             (
                 phase, header.rank, self.epoch if header.epoch is None else header.epoch,
-                (header.epoch or 0) * per_epoch + done if phase == TRAIN else None,
-                steps or None, micro, at, step, wait, printed_step, printed_data,
+                (header.epoch or 0) * (loop.total // each) + done // each if phase == TRAIN else None,
+                steps, micro, at, step, wait, printed_step, printed_data,
                 float(rate[1]) if rate else None, _memory(memory), number,
             )
         )  # fmt: skip
@@ -364,16 +367,21 @@ def _read_header(text: bytes) -> _Header:
     )
 
 
-def _move(loop: _Loop, key: object, index: int, total: int) -> int:
-    """Go to ``index``; returns the iterations since the last line. Going back or a new key starts afresh."""
+def _move(loop: _Loop, key: object, index: int, total: int, micro: int) -> int | None:
+    """Go to ``index``; returns the iterations since the last row. Going back or a new key starts afresh.
+
+    None where they are fewer than the ``micro`` iterations of an optimizer step: the next row counts them.
+    """
     if key != loop.key or index <= loop.index:
         loop.means = RunningMean()
         loop.index = -1
         loop.key = key
-    steps = index - loop.index
-    loop.index = index
     loop.total = total
-    return steps
+    passed = index - loop.index
+    if passed < micro:
+        return None
+    loop.index = index
+    return passed
 
 
 def _undone(loop: _Loop, time: re.Match[bytes], data: re.Match[bytes] | None) -> tuple[float, float | None]:

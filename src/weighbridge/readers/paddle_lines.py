@@ -151,6 +151,7 @@ class Record:
     at: float | None = None
     rank: int | None = None
     quoted: bool = False
+    cut: bool = False
 
 
 def parse(number: int, line: bytes, guess: Shape | None) -> Record | None:

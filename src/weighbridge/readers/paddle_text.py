@@ -135,7 +135,8 @@ class _Log:
         self.quoting = False
 
     def record(self, record: Record, line: bytes) -> Iterator[Piece]:
-        if not line.endswith(b"\n") and record.data is None:
+        record.cut = not line.endswith(b"\n")
+        if record.cut and record.data is None:
             self.out.troubles.add("readers.paddle_text.cut_line", record.line)
             if not record.shape.known:
                 # Without its data time it is not known what the batch time is.
@@ -293,6 +294,8 @@ class _Log:
             else:
                 data = step
         regular, samples = meaning.regular_samples, record.samples
+        if regular and samples is None and record.cut:
+            return None, None
         if regular and samples and abs(samples - regular) > 0.01 * regular:
             step *= regular / samples
             data = None if data is None else data * regular / samples

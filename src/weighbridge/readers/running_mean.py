@@ -62,11 +62,14 @@ class RunningMean:
         error = (here.error + anchor.error) / steps
         step_mean = (here.step_sum - anchor.step_sum) / steps
         data_mean = (here.data_sum - anchor.data_sum) / steps
-        if step_mean < -error or data_mean < -error or data_mean > step_mean + 2 * error:
+        if step_mean < -error:
             return None
         step_mean = max(step_mean, 0.0)
-        data_mean = min(max(data_mean, 0.0), step_mean)
-        return Stretch(steps, step_mean, None if data is None else data_mean)
+        if data is None:
+            return Stretch(steps, step_mean, None)
+        if data_mean < -error or data_mean > step_mean + 2 * error:
+            return None
+        return Stretch(steps, step_mean, min(max(data_mean, 0.0), step_mean))
 
     def _choose(self, here: _Anchor, tolerance: float) -> _Anchor | None:
         """The newest sure anchor. It only ever moves on, so that looking for it costs nothing in sum."""

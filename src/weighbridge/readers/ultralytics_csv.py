@@ -89,7 +89,7 @@ class _Table:
         self.last_epoch: int | None = None
         self.last_time: float | None = None
         self.closed_seconds = 0.0
-        self.rows_with_nan = 0
+        self.has_nan = False
 
     def csv_line(self, number: int, line: bytes) -> Iterator[Piece]:
         cells = _cells(line)
@@ -108,13 +108,13 @@ class _Table:
         time = _at(cells, self.header, b"time")
         yield from self._row(number, epoch, time, None)
         if any(cell in (b"nan", b"-nan", b"NaN") for cell in cells):
-            self.rows_with_nan += 1
+            self.has_nan = True
 
     def text_row(self, number: int, match: re.Match[bytes]) -> Iterator[Piece]:
         yield from self._row(number, int(match[1]), None, float(match[3]) * GB)
         self.out.facts["planned.epochs"] = int(match[2]) + 1
         if b"nan" in match[4]:
-            self.rows_with_nan += 1
+            self.has_nan = True
 
     def _row(self, number: int, epoch: int, time: float | None, reserved: float | None) -> Iterator[Piece]:
         back = self.last_epoch is not None and epoch <= self.last_epoch
@@ -126,7 +126,7 @@ class _Table:
         if back or time_back:
             self._restart(number, epoch)
         if time is not None:
-            self._epoch_event(number, epoch, time)
+            self._epoch_event(number, epoch, time, restarted=back or time_back)
             self.last_time = time
         self.first_epoch = epoch if self.first_epoch is None else self.first_epoch
         self.last_epoch = epoch
@@ -134,13 +134,12 @@ class _Table:
             (TRAIN, epoch, time, None if reserved is None else float(round(reserved)), number)
         )
 
-    def _epoch_event(self, number: int, epoch: int, time: float) -> None:
+    def _epoch_event(self, number: int, epoch: int, time: float, *, restarted: bool) -> None:
         if self.last_time is not None:
             seconds: float | None = time - self.last_time
         else:
             # Since the process began: one epoch, unless the file lost its beginning.
-            resumed = self.last_epoch is not None and epoch == self.last_epoch + 1
-            seconds = time if epoch <= 1 or resumed else None
+            seconds = time if epoch <= 1 or restarted else None
         self.out.events.append(
             Event(kind="epoch", epoch=epoch, seconds=seconds, elapsed_seconds=time, line=number)
         )
@@ -154,7 +153,7 @@ class _Table:
     def _close_run(self) -> None:
         if self.last_time is not None:
             self.out.facts["stated_seconds"] = self.closed_seconds + self.last_time
-        self.out.facts["details.rows_with_nan"] = self.rows_with_nan
+        self.out.facts["details.has_nan"] = self.has_nan
 
     def _new_run(self, number: int) -> Iterator[Piece]:
         self._close_run()
@@ -162,7 +161,7 @@ class _Table:
         yield from self.out.start_run(number)
         self.out.facts |= shape
         self.first_epoch = self.last_epoch = self.last_time = None
-        self.closed_seconds, self.rows_with_nan = 0.0, 0
+        self.closed_seconds, self.has_nan = 0.0, False
 
     def finish(self) -> Iterator[Piece]:
         self._close_run()
