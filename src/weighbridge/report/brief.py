@@ -209,7 +209,7 @@ def brief_page(items: Sequence[Brief], language: Language) -> str:
         for start in range(0, len(numbered), TASKS_ON_A_PAGE)
     ]
     title = speak("brief.title", language)
-    return document([(language, title, join(pages))], language=language, style=template("brief.css"))
+    return document([(language, title, join(pages))], language=language, style=template("brief-page.css"))
 
 
 def letter(index: int) -> str:

@@ -53,7 +53,7 @@ def diagnosis_page(
     return document(
         [(each, page_title(materials, each), body(materials, each)) for each in LANGUAGES],
         language=language or choose_language(None),
-        style=template("page.css"),
+        style=template("diagnosis-page.css"),
     )
 
 
@@ -129,7 +129,7 @@ def document(bodies: Sequence[tuple[Language, str, Markup]], *, language: Langua
     """
     style = f"{chart_css()}\n{style}"
     several = len(bodies) > 1
-    script = template("page.js") if several else None
+    script = template("diagnosis-page.js") if several else None
     title = next(title for each, title, _ in bodies if each == language)
     head = element(
         "head",

@@ -109,7 +109,11 @@ def _headline(diagnosis: Diagnosis, run: Run, language: Language, width: int) ->
     lines += paragraph(sentence, width, style=VERDICT_STYLE[diagnosis.verdict])
     why = speak("terminal.why", language)
     why += " " if why.isascii() else ""
-    return lines + paragraph(_because(diagnosis, language), width, first=why)
+    lines += paragraph(_because(diagnosis, language), width, first=why)
+    for finding in (diagnosis.headline, *diagnosis.findings[:1]):
+        for remedy in words.remedy_words(finding, language):
+            lines += paragraph(remedy, width, first="> ")
+    return lines
 
 
 def _because(diagnosis: Diagnosis, language: Language) -> str:
@@ -143,7 +147,7 @@ def _identity(
             (
                 Cell(words.phase_word(part.name, language)),
                 Cell(words.quantity_words(part.seconds, language, interval=False)),
-                Cell("" if share is None else format_share(share)),
+                Cell("" if share is None else words.share_words(share, language)),
                 Cell(drawn, "yellow" if part.name == "data_wait" else "cyan"),
             )
         )
@@ -161,10 +165,11 @@ def _memory(uses: Sequence[MemoryUse], language: Language, width: int, blocks: b
         known = use.card.value is not None
         tight = use.share is not None and use.share >= TIGHT_SHARE
         code = "terminal.of_card" if known else "terminal.no_card"
+        card = words.quantity_words(use.card, language, interval=False)
         rows.append(
             (
                 Cell(speak(f"counter.{use.counter}", language)),
-                Cell(speak(code, language, peak=peak, card=words.quantity_words(use.card, language))),
+                Cell(speak(code, language, peak=peak, card=card)),
                 Cell("" if use.share is None else format_share(use.share)),
                 Cell(bar(use.share or 0.0, cells, blocks=blocks), "red" if tight else "cyan"),
             )
@@ -184,8 +189,9 @@ def _changes(changes: Sequence[Counterfactual], language: Language, width: int) 
     lines = [_heading("terminal.changes", language)]
     for number, row in enumerate(table_rows(rows, columns, width)):
         lines += row
-        if not wide and number > 0:
-            lines += paragraph(_assumed(changes[number - 1], language), width, style="dim", indent=4)
+        assumed = _assumed(changes[number - 1], language) if not wide and number > 0 else ""
+        if assumed:
+            lines += paragraph(assumed, width, style="dim", indent=4)
     return lines
 
 
@@ -211,9 +217,6 @@ def _evidence(diagnosis: Diagnosis, language: Language, width: int) -> list[Text
     if not diagnosis.findings:
         for evidence in diagnosis.headline.evidence:
             lines += paragraph(words.place_words(evidence), width, first="- ", indent=2)
-    remedies = words.remedy_words(diagnosis.findings[0], language) if diagnosis.findings else []
-    for remedy in [*words.remedy_words(diagnosis.headline, language), *remedies]:
-        lines += paragraph(remedy, width, first="> ", indent=2)
     return [_heading("terminal.evidence", language), *lines] if lines else []
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from weighbridge.i18n import Language, has, say_quantity, speak
 from weighbridge.report.markup import one_line, printable
@@ -17,6 +18,8 @@ from weighbridge.schema.finding import Evidence, Finding
 from weighbridge.schema.run import Clock, Problem, Run
 from weighbridge.units import Quantity, format_share, format_times
 
+# Below this a share would print as 0.0 %.
+LEAST_SHARE: Final = 0.0005
 _MINUTE = "%Y-%m-%d %H:%M:%S"
 
 
@@ -58,8 +61,10 @@ def origin_word(quantity: Quantity, language: Language) -> str:
 
 
 def share_words(share: float | None, language: Language) -> str:
-    """A share in per cent, or not measured."""
-    return speak("value.unknown", language) if share is None else format_share(share)
+    """A share in per cent, or not measured; a part that took time never reads as nothing."""
+    if share is None:
+        return speak("value.unknown", language)
+    return "< 0.1 %" if 0 < share < LEAST_SHARE else format_share(share)
 
 
 def lines_words(evidence: Evidence) -> str:

@@ -14,7 +14,7 @@ from weighbridge.i18n import Language, say_quantity, speak
 from weighbridge.report.charts import draw
 from weighbridge.report.charts.draw import LegendEntry
 from weighbridge.report.markup import Markup, join
-from weighbridge.report.words import phase_word
+from weighbridge.report.words import phase_word, share_words
 from weighbridge.schema.diagnosis import Breakdown
 from weighbridge.units import format_share
 
@@ -108,7 +108,7 @@ def _words(breakdown: Breakdown, index: int, language: Language) -> str:
     part = breakdown.parts[index]
     share = shares(breakdown)[index]
     seconds = say_quantity(part.seconds, language, interval=False)
-    figures = f"{seconds} \u00b7 {format_share(share)}" if share is not None else seconds
+    figures = f"{seconds} \u00b7 {share_words(share, language)}" if share is not None else seconds
     return speak("chart.part", language, name=phase_word(part.name, language), figures=figures)
 
 

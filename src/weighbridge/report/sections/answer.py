@@ -74,7 +74,7 @@ def tightest(diagnosis: Diagnosis) -> MemoryUse | None:
 
 def _memory_tile(use: MemoryUse, language: Language) -> Markup:
     counter = speak(f"counter.{use.counter}", language)
-    card = words.quantity_words(use.card, language)
+    card = words.quantity_words(use.card, language, interval=False)
     detail = speak("page.of_card", language, card=card, share=words.share_words(use.share, language))
     name = speak("tile.memory", language, counter=counter)
     return _tile(name, figure_of(use.peak, language), detail if use.card.value is not None else "")
