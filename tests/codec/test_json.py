@@ -14,11 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ruled_records import EXAMPLES
 
 from weighbridge import schema
 from weighbridge.codec import decode, document, encode
 from weighbridge.errors import InputError
 from weighbridge.schema.run import Planned, Run
+from weighbridge.schema.task import Portfolio
+from weighbridge.units import Quantity
 
 
 def every_record() -> list[type[Any]]:
@@ -29,6 +32,15 @@ def every_record() -> list[type[Any]]:
             if isinstance(thing, type) and dataclasses.is_dataclass(thing) and hasattr(thing, "SCHEMA"):
                 records.add(thing)
     return sorted(records, key=lambda record: record.__name__)
+
+
+def has_rules(kind: Any) -> bool:
+    """Whether a record, or anything inside it, refuses some values; a Quantity only tidies them."""
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        ruled = hasattr(kind, "__post_init__") and kind is not Quantity
+        return ruled or any(has_rules(hints[field.name]) for field in dataclasses.fields(kind))
+    return any(has_rules(argument) for argument in typing.get_args(kind))
 
 
 def values_of(kind: Any) -> st.SearchStrategy[Any]:
@@ -44,7 +56,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         return st.tuples(*map(values_of, arguments))
     if origin is not None and issubclass(origin, typing.Mapping):
         return st.dictionaries(st.text(max_size=5), values_of(arguments[1]), max_size=2)
-    if dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         return st.builds(
             kind, **{field.name: values_of(hints[field.name]) for field in dataclasses.fields(kind)}
@@ -63,7 +75,10 @@ def test_there_are_records_to_look_at() -> None:
     assert {"Run", "Diagnosis"} <= {record.__name__ for record in every_record()}
 
 
-@pytest.mark.parametrize("record", every_record(), ids=lambda record: record.__name__)
+FREE = [record for record in every_record() if not has_rules(record)]
+
+
+@pytest.mark.parametrize("record", FREE, ids=lambda record: record.__name__)
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
@@ -72,6 +87,25 @@ def test_a_record_survives_being_written_and_read_back(record: type[Any], data: 
     original = data.draw(values_of(record))
 
     assert decode(encode(original), record, name="a.json") == original
+
+
+def test_every_record_that_refuses_values_has_an_example() -> None:
+    assert {type(example) for example in EXAMPLES} == set(every_record()) - set(FREE)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: type(example).__name__)
+def test_a_record_that_refuses_values_survives_being_written_and_read_back(example: Any) -> None:
+    assert decode(encode(example), type(example), name="a.json") == example
+
+
+def test_a_document_that_breaks_a_rule_of_its_record_is_refused_by_name() -> None:
+    text = b'{"schema": "weighbridge.portfolio/1", "name": "p", "tasks": [{"id": "a", "load": {"name": "l",'
+    text += b' "made_from": "run", "steps_per_run": {"value": 1, "unit": "seconds", "origin": "agreed"}}}]}'
+    with pytest.raises(InputError) as caught:
+        decode(text, Portfolio, name="portfolio.json")
+
+    assert caught.value.code == "codec.bad_field"
+    assert "steps_per_run is in seconds, not in count" in str(caught.value.params["reason"])
 
 
 @pytest.mark.parametrize("record", every_record(), ids=lambda record: record.__name__)

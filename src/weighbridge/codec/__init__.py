@@ -6,6 +6,7 @@ Knows no files: see ``store`` and ``cli``.
 
 from __future__ import annotations
 
+from weighbridge.codec.hash import stable_hash
 from weighbridge.codec.json import decode, document, encode
 
-__all__ = ["decode", "document", "encode"]
+__all__ = ["decode", "document", "encode", "stable_hash"]

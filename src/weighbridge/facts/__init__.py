@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from weighbridge.facts.find import candidates, find_gpu, gpu_memory
 from weighbridge.facts.load import load_gpus
+from weighbridge.facts.machine_parts import gpu_from_fact
 from weighbridge.facts.records import GpuFact
 
-__all__ = ["GpuFact", "candidates", "find_gpu", "gpu_memory", "load_gpus"]
+__all__ = ["GpuFact", "candidates", "find_gpu", "gpu_from_fact", "gpu_memory", "load_gpus"]

@@ -2,8 +2,8 @@
 
 Catalogue, specification rows, deviation forms, quotes, inventory checks and change diffs all use these paths.
 A Machine may hold several disks or node groups; an occurrence's path then says which: ``gpu[2].count``,
-``disk[hot].read_bytes_per_second``, ``storage/node.count``. Prices have no line: two of them need one currency
-and one tax state before they compare.
+``disk[hot].read_bytes_per_second``, ``storage/node.count``. Prices have no line: two of them need one
+currency and one tax state before they compare.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Basis = Literal["nominal", "usable"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``path`` is part and field, ``better`` what a buyer wants, ``basis`` the sheet's figure or the usable one."""
+    """``path`` is part and field, ``better`` what a buyer wants, ``basis`` sheet figure or usable figure."""
 
     path: str
     better: Better

@@ -103,7 +103,7 @@ class HostMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """Disks of one model, figures per disk, random ones at 4 KiB; ``usable_bytes`` is after RAID and format."""
+    """Disks of one model, figures per disk, random at 4 KiB; ``usable_bytes`` is after RAID and format."""
 
     role: DiskRole | None = None
     model: str | None = None
