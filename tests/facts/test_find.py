@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from weighbridge.facts import candidates, find_gpu, gpu_memory
+from weighbridge.facts import GpuFact, candidates, find_gpu, gpu_memory, load_gpus
 
 GIB = 2**30
 MIB = 2**20
@@ -234,8 +236,24 @@ def test_a_doubtful_figure_carries_its_mark() -> None:
 
 
 def test_every_id_finds_its_own_entry() -> None:
-    from weighbridge.facts import load_gpus
-
     missed = [gpu.id for gpu in load_gpus() if gpu not in candidates(gpu.id)]
 
     assert missed == []
+
+
+@given(name=st.text(max_size=60) | st.text(alphabet="NVIDIA RTXSMPCGB0123456789-_[]()/ ", max_size=40))
+def test_any_text_is_a_name_or_not_but_never_an_error(name: str) -> None:
+    gpu = find_gpu(name)
+
+    assert gpu is None or gpu in candidates(name)
+
+
+@given(
+    gpu=st.sampled_from(load_gpus(())), suffix=st.sampled_from(["X", "Z", "-Q7", " Mobile", " Laptop GPU"])
+)
+def test_a_suffix_that_nobody_knows_is_never_the_plain_card(gpu: GpuFact, suffix: str) -> None:
+    assert find_gpu(gpu.id + suffix) != gpu
+
+
+def test_a_line_of_something_else_is_no_name() -> None:
+    assert find_gpu("NVIDIA L40S " + "x" * 10_000) is None

@@ -31,6 +31,8 @@ _ARCHITECTURES: Final = (
 )  # fmt: skip
 _SERIES: Final = frozenset({"RTX", "GTX", "RX"})
 _EDITIONS: Final = {"WORKSTATION": "WORKSTATION", "WS": "WORKSTATION", "SERVER": "SERVER", "SE": "SERVER"}
+# Longer than any name with its surroundings; what is longer is a line of something else.
+_LONGEST: Final = 200
 # A slice has not the card's memory. MIG: "A100-SXM4-40GB MIG 1g.5gb"; vGPU: "GRID A100-40C", "A40-48Q".
 _SLICE: Final = re.compile(r"\bMIG\b|\bGRID\b|\bVGPU\b|-\d{1,2}[ABCQ]\b", re.IGNORECASE)
 # Glued words, cut apart before tokens are read. Left: as written; right: with a blank.
@@ -69,6 +71,8 @@ class GpuName:
 
 def parse_names(text: str) -> tuple[GpuName, ...]:
     """The readings of a name: several for "MI250X/MI250", none for a slice of a card or for no name."""
+    if len(text) > _LONGEST:
+        return ()
     text = _bare(text)
     if _SLICE.search(text):
         return ()
