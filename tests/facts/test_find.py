@@ -114,6 +114,8 @@ ONE_CARD = {
     "RTX Pro 6000 SE PCIe 96GB": "RTX-PRO-6000-Blackwell-Server",
     "A100 SXM4 40 GB": "A100-SXM4-40GB",
     "Tesla V100-SXM2 (32510MiB)": "V100-SXM2-32GB",
+    "B200-SXM (power limited)": "B200-SXM-180GB",
+    "NVIDIA(R) GeForce(TM) RTX 3090": "RTX-3090",
 }
 
 LEFT_OPEN = {

@@ -85,8 +85,14 @@ def _bare(text: str) -> str:
     text = re.sub(r"\(UUID:.*|\(rev .*", "", text.strip())
     text = re.sub(r"^GPU ?\d+ ?:", "", text)
     text = re.sub(r"^\s*\d+ ?[xX*\u00d7] ?(?=[A-Za-z])|[*\u00d7] ?\d+\s*$", "", text)
+    text = re.sub(r"\(([^()\d]*)\)", _remark, text)
     bracketed = re.findall(r"\[([^\]]*\d[^\]]*)\]", text)
     return bracketed[-1] if bracketed else text
+
+
+def _remark(match: re.Match[str]) -> str:
+    """What a table's author adds, as in "V100 (size not stated)", is no name; a generation is."""
+    return match[0] if match[1].strip().upper() in _ARCHITECTURES else " "
 
 
 def _parse(text: str) -> GpuName:
