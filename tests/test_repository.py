@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import re
 import subprocess
 import sys
@@ -177,13 +176,6 @@ def test_ci_runs_what_people_run() -> None:
     assert script.stat().st_mode & 0o111
     assert subprocess.run(["bash", "-n", str(script)], check=False).returncode == 0
     assert re.search(r"^make .*\btest$", script.read_text(encoding="utf-8"), re.MULTILINE)
-
-
-def test_message_files_are_sorted_by_room() -> None:
-    """One file per room, so that two people do not edit one file."""
-    for file in sorted((PACKAGE / "i18n" / "messages").glob("*.json")):
-        rooms = {code.partition(".")[0] for code in json.loads(file.read_text(encoding="utf-8"))}
-        assert file.stem in rooms
 
 
 def test_a_wheel_carries_everything_that_lies_in_the_package(tmp_path: Path) -> None:

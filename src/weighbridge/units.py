@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -168,7 +169,7 @@ def format_scaled(value: float, suffix: str) -> str:
     return f"{format_significant(value)} {suffix}"
 
 
-FORMATTERS: Final = {
+FORMATTERS: Final[dict[str, Callable[[float], str]]] = {
     "seconds": format_seconds,
     "bytes": format_bytes,
     "decimal_bytes": format_decimal_bytes,
