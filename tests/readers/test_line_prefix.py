@@ -41,6 +41,14 @@ def test_a_leap_day_is_a_day_in_a_clock_without_a_year() -> None:
     assert stamps.at(b"[03/01 12:00:00] b") == leap + 86_400
 
 
+def test_a_clock_without_a_date_gets_over_midnight() -> None:
+    stamps = Stamps()
+    late = stamps.at(b"[23:59:50.500000] a")
+    assert late is not None
+    assert stamps.at(b"[00:00:10.500000] b") == late + 20
+    assert stamps.facts() == {"clock": "local", "details.clock_without_date": True}
+
+
 def test_the_kind_of_clock_is_stated() -> None:
     stamps = Stamps()
     assert stamps.facts() == {}

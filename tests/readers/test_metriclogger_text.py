@@ -171,6 +171,17 @@ def test_a_loop_without_header_loss_and_learning_rate_is_no_training() -> None:
     assert run.column("phase") == ["evaluation"]
 
 
+def test_a_time_of_day_in_front_is_no_part_of_the_header() -> None:
+    lines = [
+        b"[21:25:1%d.951899] " % index + record("Epoch: [0]", index, 9, 1.0, 0.5, "  max mem: 10 MB")
+        for index in range(3)
+    ]
+    (run,) = read_all(READER, b"".join(lines))
+    assert run.column("steps") == [1, 1, 1]
+    assert run.column("at_seconds")[2] - run.column("at_seconds")[0] == 2.0
+    assert run.column("allocated_bytes") == [10 * MIB] * 3
+
+
 def test_other_times_on_the_line_are_not_taken_for_the_step() -> None:
     line = record("Epoch: [0]", 0, 9, 1.0, 0.5).replace(
         b"loss: 1.0", b"load_time: 9.0  r_time: 8.0  loss: 1.0"

@@ -286,6 +286,73 @@ def test_positions_of_all_families_are_read(position: str, step: int | None) -> 
     assert run.column("phase") == ["train"]
 
 
+def test_clas_of_2020_writes_its_position_between_commas() -> None:
+    stamp = "2021-03-19 21:46:%02d,213 - INFO - "
+    lines = (
+        stamp % 3
+        + "epoch:0  , train step:0   , loss: 4.6, lr: 0.003750, batch_cost: 0.6 s, reader_cost: 0.4 s\n",
+        stamp % 6
+        + "epoch:0  , train step:10  , loss: 4.5, lr: 0.003748, batch_cost: 0.3 s, reader_cost: 0.1 s\n",
+        stamp % 9
+        + "END epoch:0   train loss: 3.9, batch_cost: 0.3 s, reader_cost: 0.1 s, batch_cost_sum: 6.48 s\n",
+        stamp % 10
+        + "epoch:1  , valid step:0   , loss: 3.3, lr: 0.0, batch_cost: 0.2 s, reader_cost: 0.1 s\n",
+    )
+    (run,) = read_all(READER, "".join(lines).encode())
+    assert run.column("phase") == ["train", "train", "evaluation"]
+    assert run.column("steps") == [1, 10, 1]
+    assert run.event_seconds("epoch") == [6.48]
+
+
+def test_science_counts_its_iterations_from_one() -> None:
+    lines = [
+        f"[{phase}][Epoch  1/30][Iter {at}/{of}] loss: 3.5, batch_cost: {cost}s, reader_cost: 0.01s, ips: 9\n"
+        for phase, at, of, cost in (("Train", " 1", 20, 0.4), ("Train", "20", 20, 0.2), ("Eval", "1", 8, 0.1))
+    ]
+    (run,) = read_all(READER, "".join(lines).encode())
+    assert run.column("step") == [1, 20, None]
+    assert run.column("steps") == [1, 19, 1]
+    assert run.facts["planned.epochs"] == 30
+
+
+def test_an_epoch_summary_is_no_row_and_its_time_an_event() -> None:
+    lines = (
+        b"Epoch [1/2], Iter [01/14], reader_cost: 1.2 s, batch_cost: 1.3 s, ips: 9.9 x/s, eta: 0:00:36\n"
+        b"Epoch [1/2], Iter [02/14], reader_cost: 0.6 s, batch_cost: 0.7 s, ips: 9.9 x/s, eta: 0:00:18\n"
+        b"Epoch ID: 1, Epoch time: 1.96801 s, reader_cost: 1.25314 s, batch_cost: 1.92850 s, avg ips: 9.9\n"
+    )
+    (run,) = read_all(READER, lines)
+    assert run.column("step") == [1, 2]
+    assert run.event_seconds("epoch") == [1.96801]
+
+
+def test_tokens_are_not_samples() -> None:
+    line = b"global step 7, epoch: 0, loss: 8.0, avg_batch_cost: 0.3 sec, ips: 9 tokens/s\n"
+    (run,) = read_all(READER, line)
+    assert run.column("samples_per_second") == [None]
+
+
+def test_a_record_broken_over_two_lines_keeps_its_times() -> None:
+    lines = (
+        b"ppocr INFO: epoch: [270/300], global_step: 300, lr: 0.000058, norm_edit_dis: 1.0\n"
+        b"00000, avg_reader_cost: 0.06 s, avg_batch_cost: 8.5 s, avg_samples: 70.4, ips: 8.2 samples/s, "
+        b"eta: 0:39:29, max_mem_reserved: 12193 MB, max_mem_allocated: 11824 MB   \n"
+    )
+    (run,) = read_all(READER, lines)
+    assert run.column("step_seconds") == [8.5]
+    assert run.column("phase") == ["train"]
+    assert run.column("reserved_bytes") == [12193 * MIB]
+
+
+def test_other_samples_without_other_steps_do_not_change_the_time() -> None:
+    lines = [
+        f"epoch: [1/9], global_step: {step}, lr: 0.1, avg_batch_cost: 0.5 s, avg_samples: {samples}\n"
+        for step, samples in ((10, 8.0), (20, 8.0), (30, 16.0))
+    ]
+    (run,) = read_all(READER, "".join(lines).encode())
+    assert run.column("step_seconds") == [0.5, 0.5, 0.5]
+
+
 def test_the_rank_is_in_the_prefix_or_in_the_name_of_the_file() -> None:
     (run,) = read_all(READER, b"[rank1]: " + detection(0, 0, 1.0, 0.5))
     assert run.column("rank") == [1]

@@ -1,7 +1,7 @@
 """What stands before a record on its line: the clock of a logger and the rank of a launcher.
 
-Stamps without a year ("[07/28 22:26:37]") are put into an assumed year: differences are right, the date is
-not, and ``yearless`` says so.
+Stamps without a year ("[07/28 22:26:37]") are put into an assumed year, stamps without a date
+("[21:25:16.951899]") on an assumed day: differences are right, the date is not, and the facts say so.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from weighbridge.schema.run import Scalar
 
 # A leap year, so that 02/29 is a day; ``readers.join`` knows that a log may be whole years off.
 ASSUMED_YEAR: Final = 1972
-YEAR_SECONDS: Final = 366 * 86_400
+DAY_SECONDS: Final = 86_400
+YEAR_SECONDS: Final = 366 * DAY_SECONDS
+# 1972-01-01.
+ASSUMED_DAY_SECONDS: Final = 2 * 365 * DAY_SECONDS
 # A stamp stands at the beginning of a line; a date further on is part of a path or a message.
 _WITHIN: Final = 120
 # After so many lines without a single stamp the source is taken to have none.
 _GIVE_UP: Final = 500
 
 _YEARLESS = re.compile(rb"\[(\d\d/\d\d) (\d\d):(\d\d):(\d\d)(?:[.,]\d{1,6})?\]")
+_DATELESS = re.compile(rb"\[(\d\d):(\d\d):(\d\d)\.(\d{1,9})\] ")
 _GLOG = re.compile(rb"\b[IWE](\d{8}) (\d\d):(\d\d):(\d\d)")
 
 _RANK = re.compile(
@@ -39,6 +43,7 @@ class Stamps:
     seen: bool = False
     zoned: bool = False
     yearless: bool = False
+    dateless: bool = False
     _misses: int = 0
     _last_seconds: float | None = None
 
@@ -55,12 +60,17 @@ class Stamps:
             at = _midnight(b"%d/%s" % (ASSUMED_YEAR, day))
             if at is not None:
                 self.yearless = True
-                at = self._rolled(at + int(hours) * 3600 + int(minutes) * 60 + int(seconds))
+                at = self._rolled(_time(at, hours, minutes, seconds), YEAR_SECONDS)
+        elif match := _DATELESS.match(line):
+            hours, minutes, seconds, fraction = match.groups()
+            self.dateless = True
+            at = _time(ASSUMED_DAY_SECONDS, hours, minutes, seconds) + int(fraction) / 10 ** len(fraction)
+            at = self._rolled(at, DAY_SECONDS)
         elif match := _GLOG.search(line, 0, _WITHIN):
             day, hours, minutes, seconds = match.groups()
             at = _midnight(b"%s/%s/%s" % (day[:4], day[4:6], day[6:]))
             if at is not None:
-                at += int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+                at = _time(at, hours, minutes, seconds)
         if at is not None:
             self.seen = True
         elif not self.seen:
@@ -74,12 +84,14 @@ class Stamps:
         facts: dict[str, Scalar] = {"clock": "utc" if self.zoned else "local"}
         if self.yearless:
             facts["details.clock_without_year"] = True
+        if self.dateless:
+            facts["details.clock_without_date"] = True
         return facts
 
-    def _rolled(self, at: float) -> float:
-        """New Year in a log without years: a stamp lies in the year nearest to the stamp before."""
+    def _rolled(self, at: float, period: float) -> float:
+        """New Year without years, midnight without dates: a stamp is the one nearest to the stamp before."""
         if self._last_seconds is not None:
-            at += round((self._last_seconds - at) / YEAR_SECONDS) * YEAR_SECONDS
+            at += round((self._last_seconds - at) / period) * period
         self._last_seconds = at
         return at
 
@@ -104,6 +116,10 @@ def _midnight(date: bytes) -> float | None:
     if not (1970 <= year <= 9000 and 1 <= month <= 12 and 1 <= day <= 31):
         return None
     return float(calendar.timegm((year, month, day, 0, 0, 0)))
+
+
+def _time(day_seconds: float, hours: bytes, minutes: bytes, seconds: bytes) -> float:
+    return day_seconds + int(hours) * 3600 + int(minutes) * 60 + int(seconds)
 
 
 def rank_of(prefix: bytes) -> int | None:

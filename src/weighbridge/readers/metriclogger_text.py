@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, ClassVar, Final
+from typing import BinaryIO, Final
 
 from weighbridge.readers.assemble import Assembler
 from weighbridge.readers.base import Piece
@@ -37,6 +37,7 @@ _NUMBER = rb"(\d{1,15}(?:\.\d{1,25})?(?:e[-+]?\d\d?)?)"
 _PLACE = re.compile(rb"^(.{0,200}?)\[\s*(\d{1,9})/(\d{1,9})\][\s,]+eta: ")
 _PAIR = re.compile(rb"N(?: \(N\))?(?=[\s,])".replace(b"N", _NUMBER))
 _MEMORY = re.compile(rb"N ?(G|M)?i?B?(?=[\s,])".replace(b"N", _NUMBER))
+_BRACKET = re.compile(rb"\[[\d:., /-]{8,32}\]\s*")
 _LABEL = re.compile(rb"([A-Za-z][^\[\]:]*:?)\s*$")
 _EPOCH = re.compile(rb"[Ee]poch:?\s*\[?(\d{1,9})(?:/(\d{1,9}))?\]?")
 _TOTAL = re.compile(
@@ -109,14 +110,14 @@ class _Loop:
 class MetricLoggerText:
     """The reader of MetricLogger logs."""
 
-    name: ClassVar[str] = "metriclogger_text"
-    title: ClassVar[str] = "torchvision MetricLogger log"
-    looks_for: ClassVar[str] = "readers.metriclogger_text.looks_for"
-    counts: ClassVar[str] = "readers.metriclogger_text.counts"
-    answers: ClassVar[tuple[Answerable, ...]] = (
+    name = "metriclogger_text"
+    title = "torchvision MetricLogger log"
+    looks_for = "readers.metriclogger_text.looks_for"
+    counts = "readers.metriclogger_text.counts"
+    answers: tuple[Answerable, ...] = (
         "run_time", "epoch_time", "step_time", "data_wait", "compute", "evaluation_time", "allocated_memory",
     )  # fmt: skip
-    example: ClassVar[str] = (
+    example = (
         "Epoch: [0]  [  20/5005]  eta: 0:42:11  lr: 0.100000  loss: 6.9078 (6.9312)  time: 0.5046  "
         "data: 0.0103  max mem: 2547"
     )
@@ -220,6 +221,8 @@ class _Log:
             self._unread(number, line)
 
     def _header(self, text: bytes) -> _Header:
+        if text.startswith(b"[") and (stamp := _BRACKET.match(text)):
+            text = text[stamp.end() :]
         header = self.headers.get(text)
         if header is None:
             if len(self.headers) > 1024:

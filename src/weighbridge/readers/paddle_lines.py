@@ -21,7 +21,7 @@ class Shape:
 
     ``zero`` says that the first iteration is 0; ``whole_run`` that iterations are counted over the run and
     not over the epoch; ``first_epoch`` is the family's first epoch; ``known`` that the family's source was
-    read: its batch time includes the wait for data, and ips x batch time is one card's batch.
+    read: its batch time includes the wait for data, and (``card_rate``) ips x batch time is one card's batch.
     ``last`` says that the figures are of the last batch alone, not means of the steps since the line before.
     """
 
@@ -31,6 +31,7 @@ class Shape:
     zero: bool
     whole_run: bool
     known: bool = True
+    card_rate: bool = True
     last: bool = False
 
     @property
@@ -54,6 +55,13 @@ SHAPES: Final = (
         first_epoch=1, zero=True, whole_run=False,
     ),
     Shape(
+        "science",
+        _pattern(
+            rb"\[(?:(?P<train>Train)|Eval)\]\[Epoch\s+<epoch>(?:/<epochs>)?\]\[Iter\s+<at>/<of>\]"
+        ),
+        first_epoch=1, zero=False, whole_run=False, card_rate=False,
+    ),
+    Shape(
         "detection", _pattern(rb"Epoch: \[<epoch>\] \[\s*<at>/<of>\]"),
         first_epoch=0, zero=True, whole_run=False,
     ),
@@ -70,13 +78,13 @@ SHAPES: Final = (
         first_epoch=1, zero=False, whole_run=False,
     ),
     Shape(
-        "gan_by_iteration", _pattern(rb"\bIter: <at>/<of>\b"),
-        first_epoch=1, zero=False, whole_run=True,
+        "clas_2020", _pattern(rb"epoch:<epoch>\s*,?\s+(?:(?P<train>train)|val|valid|test|eval) step:<at>\b"),
+        first_epoch=0, zero=True, whole_run=False,
     ),
     Shape(
         "video",
         _pattern(
-            rb"epoch:\[?\s*<epoch>\s*(?:/\s*<epochs>\s*)?\]?\s+(?:(?P<train>train)|val|valid|test|eval)\w*\s+step:\s*<at>\b"
+            rb"epoch:\[\s*<epoch>\s*/\s*<epochs>\s*\]\s+(?:(?P<train>train)|val|valid|test|eval)\w*\s+step:\s*<at>\b"
         ),
         first_epoch=1, zero=True, whole_run=False, last=True,
     ),
@@ -87,32 +95,40 @@ SHAPES: Final = (
     Shape(
         "global_step",
         _pattern(rb"(?:\[<epoch>/<epochs>\], \[\d+/\d+\], )?\bglob\w*[_ ]step:? <at>\b"),
-        first_epoch=1, zero=False, whole_run=True, known=False,
+        first_epoch=1, zero=False, whole_run=True, known=False, card_rate=False,
     ),
     Shape(
         "loop", _pattern(rb"[Ee]poch:?\s*\[?<epoch>(?:/<epochs>)?\]?[\s,]*\[\s*<at>/<of>\]"),
-        first_epoch=1, zero=False, whole_run=False, known=False,
+        first_epoch=1, zero=False, whole_run=False, known=False, card_rate=False,
     ),
     Shape(
         "loop_of_words",
         _pattern(
-            rb"[Ee]poch\W{1,3}<epoch>(?:/<epochs>)?\W{1,5}(?:batch_id|batch|iter|step)\W{1,3}<at>(?:/<of>)?\b"
+            rb"[Ee]poch\W{1,3}<epoch>(?:/<epochs>)?\W{1,5}(?:[Bb]atch_id|[Bb]atch|[Ii]ter|[Ss]tep)\W{1,3}"
+            rb"<at>(?:/<of>)?\b"
         ),
-        first_epoch=0, zero=False, whole_run=False, known=False,
+        first_epoch=0, zero=False, whole_run=False, known=False, card_rate=False,
+    ),
+    Shape(
+        "gan_by_iteration", _pattern(rb"\bIter: <at>/<of>\b"),
+        first_epoch=1, zero=False, whole_run=True,
     ),
     Shape(
         "iteration", _pattern(rb"\b(?:[Ii]ter|[Ii]teration|[Ss]tep)\W{1,3}<at>(?:/<of>)?\b"),
-        first_epoch=0, zero=False, whole_run=True, known=False,
+        first_epoch=0, zero=False, whole_run=True, known=False, card_rate=False,
     ),
 )  # fmt: skip
 # A line cut at its beginning, or somebody's own format: figures without a position.
-NOWHERE: Final = Shape("nowhere", _pattern(rb"$^"), 0, zero=False, whole_run=False, known=False)
+NOWHERE: Final = Shape(
+    "nowhere", _pattern(rb"$^"), 0, zero=False, whole_run=False, known=False, card_rate=False
+)
 _GROUPS: Final = {shape.name: shape.groups for shape in SHAPES}
 
 _VALUE = rb"\s*[:=]\s*(\d{1,15}(?:\.\d{0,25})?(?:e[-+]?\d\d?)?)"
 _SECONDS = re.compile(_VALUE + rb"\s*(ms|secs?|s|)(?=[^\w.]|\.\D)")
 _PLAIN = re.compile(_VALUE + rb"(?=[^\w.]|\.\D)")
-_BYTES = re.compile(_VALUE + rb"\s*([MG])i?B(?=\W)")
+_BYTES = re.compile(_VALUE + rb"(?:\s*([MG])i?B)?(?=[^\w.])")
+_TOKENS = re.compile(rb"\s*tok")
 # Looked for as plain bytes: several times faster than one pattern for all of them.
 _STEP_NAMES: Final = (b"batch_cost", b"batch time", b"batch_time", b"batch cost", b"time_each_step")
 _DATA_NAMES: Final = (
@@ -161,7 +177,9 @@ def parse(number: int, line: bytes, guess: Shape | None) -> Record | None:
     redrawn figures are no records.
     """
     step = _figure(line, _STEP_NAMES, _SECONDS)
-    if step is None or b"END epoch" in line or (b"[" in line and _BAR.search(line)):
+    if step is None or b"END epoch" in line or b"Epoch time" in line:
+        return None
+    if b"[" in line and _BAR.search(line):
         return None
     data = _figure(line, _DATA_NAMES, _SECONDS)
     shape, match = _find(line, guess)
@@ -182,7 +200,7 @@ def parse(number: int, line: bytes, guess: Shape | None) -> Record | None:
         step=float(step[1]) * step_scale,
         data=float(data[1]) * data_scale if data else None,
         half_unit=max(half_unit(step[1]) * step_scale, half_unit(data[1]) * data_scale if data else 0.0),
-        rate=_number(_figure(line, (b"ips",), _PLAIN)),
+        rate=_rate(line),
         samples=_number(_figure(line, (b"samples",), _PLAIN)),
         reserved=_bytes(_figure(line, (b"max_mem_reserved",), _BYTES)) if memory else None,
         allocated=_bytes(_figure(line, (b"max_mem_allocated", b"max mem"), _BYTES)) if memory else None,
@@ -224,6 +242,12 @@ def _phase(line: bytes, match: re.Match[bytes] | None) -> str | None:
     if _EVALUATION.search(line):
         return EVALUATION
     return TRAIN if match else None
+
+
+def _rate(line: bytes) -> float | None:
+    """Samples per second; language models print tokens per second under the same name."""
+    match = _figure(line, (b"ips",), _PLAIN)
+    return None if match is None or _TOKENS.match(line, match.end()) else float(match[1])
 
 
 def _number(match: re.Match[bytes] | None) -> float | None:

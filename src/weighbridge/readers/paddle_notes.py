@@ -16,11 +16,13 @@ from weighbridge.schema.event import Event
 
 _NUMBER = rb"\d{1,15}(?:\.\d{1,15})?"
 _NOTE = re.compile(
-    rb"(?P<saved>Save checkpoint:|[Ss]ave model (?:in|to)|Already save (?:the best )?model|Model saved in)"
+    rb"(?P<saved>Save checkpoint:|[Ss]ave (?:best )?model (?:in|is to|to)|Already save (?:the best )?model"
+    rb"|Model saved in)"
     rb"|Total sample number: ?(?P<samples>\d{1,9}), aver\w* FPS: ?(?P<fps><N>)"
     rb"|[Ee]poch:? ?\[?(?P<epoch>\d{1,9})\]? (?:training ends, total|done\b.{0,200}?epoch time:?)"
     rb" ?(?P<took><N>) ?s"
-    rb"|END epoch:(?P<ended>\d{1,9})\s+(?P<mode>\w+)\s.{0,400}?batch_cost_sum: (?P<sum><N>) (?P<unit>sec|min)"
+    rb"|END epoch:(?P<ended>\d{1,9})\s+(?P<mode>\w+)\s.{0,400}?batch_cost_sum: (?P<sum><N>) (?P<unit>s|min)"
+    rb"|Epoch ID: (?P<closed>\d{1,9}), Epoch time: (?P<lasted><N>) s"
     rb"|\[(?P<clas>Train|Eval)\]\[Epoch (?P<averaged>\d{1,9})(?:/\d+)?\]\[Avg\]"
     rb"|(?P<begins>Start(?: to)? evaluat|Test on Epoch|Eval iter: 0\b)"
     rb"|(?P<over>\[EVAL\] (?:#Images|Finished)|cur metric,)"
@@ -87,6 +89,8 @@ class Notes:
             self._event("evaluation", number, line, int(match["samples"]) / fps if fps else None)
         elif kind == "took":
             self._event("epoch", number, line, float(match["took"]), int(match["epoch"]))
+        elif kind == "lasted":
+            self._event("epoch", number, line, float(match["lasted"]), int(match["closed"]))
         elif kind == "unit":
             seconds = float(match["sum"]) * (60.0 if match["unit"] == b"min" else 1.0)
             what = "epoch" if match["mode"] == b"train" else "evaluation"

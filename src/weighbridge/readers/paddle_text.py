@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import BinaryIO, ClassVar, Final
+from typing import BinaryIO, Final
 
 from weighbridge.readers.assemble import Assembler
 from weighbridge.readers.base import Piece
@@ -37,6 +37,8 @@ from weighbridge.schema.columns import EVALUATION, TRAIN
 HELD_ROWS: Final = 64
 # A loop of one's own may show only in its thousandth line that its batch time excludes the data time.
 HELD_ROWS_OF_UNKNOWN: Final = 4096
+# The last batch of an epoch may be smaller: so far samples may be off from what the steps say.
+SAMPLES_OFF: Final = 0.25
 # A line that is this much older than one before it, and steps back, was quoted from further up; less may be
 # two ranks writing at once.
 QUOTED_SECONDS: Final = 10.0
@@ -63,6 +65,7 @@ class Meaning:
     excludes_data: bool = False
     zero: bool = False
     placed: bool = True
+    first_epoch: int = 0
     samples_per_place: int | None = None
     regular_samples: float | None = None
     interval: int | None = None
@@ -81,14 +84,14 @@ class _Place:
 class PaddleText:
     """The reader of Paddle logs."""
 
-    name: ClassVar[str] = "paddle_text"
-    title: ClassVar[str] = "PaddlePaddle training log"
-    looks_for: ClassVar[str] = "readers.paddle_text.looks_for"
-    counts: ClassVar[str] = "readers.paddle_text.counts"
-    answers: ClassVar[tuple[Answerable, ...]] = (
+    name = "paddle_text"
+    title = "PaddlePaddle training log"
+    looks_for = "readers.paddle_text.looks_for"
+    counts = "readers.paddle_text.counts"
+    answers: tuple[Answerable, ...] = (
         "step_time", "data_wait", "compute", "evaluation_time", "allocated_memory", "reserved_memory",
     )  # fmt: skip
-    example: ClassVar[str] = (
+    example = (
         "[07/28 22:26:57] ppdet.engine INFO: Epoch: [0] [ 20/791] learning_rate: 0.000010 loss: 4.37 "
         "eta: 0:54:58 batch_cost: 2.0509 data_cost: 1.7642 ips: 3.9007 images/s"
     )
@@ -229,12 +232,12 @@ class _Log:
             place = self.places[key] = _Place()
         done, places = self._counted(record)
         steps = None if record.quoted else self._steps(place, record, done, phase)
-        step, data = self._seconds(record)
+        step, data = self._seconds(record, steps)
         derived = step != record.step or data != record.data
         self.out.rows.append(
             (
                 phase, record.rank, record.epoch,
-                None if phase == EVALUATION or record.quoted else _global(record, done, places),
+                None if phase == EVALUATION or record.quoted else self._global(record, done, places),
                 steps, None if record.quoted else record.at, step, data,
                 record.step if derived else None, record.data if derived else None,
                 record.rate, record.allocated, record.reserved, record.line,
@@ -263,6 +266,14 @@ class _Log:
             return -(-record.place // batch), -(-record.places // batch) if record.places else None
         return record.place + 1 if self.meaning.zero else record.place, record.places
 
+    def _global(self, record: Record, done: int | None, places: int | None) -> int | None:
+        if done is None or record.shape.whole_run:
+            return done
+        if places is None or record.epoch is None:
+            return None
+        first = record.shape.first_epoch if record.shape.known else self.meaning.first_epoch
+        return max(record.epoch - first, 0) * places + done
+
     def _steps(self, place: _Place, record: Record, done: int | None, phase: str) -> int | None:
         """Steps since the line before; for the first line no more than the interval of the next ones."""
         if done is None:
@@ -282,7 +293,7 @@ class _Log:
             return done if done == 1 else None
         return min(done, interval)
 
-    def _seconds(self, record: Record) -> tuple[float | None, float | None]:
+    def _seconds(self, record: Record, steps: int | None) -> tuple[float | None, float | None]:
         """Step with data wait, and data wait, each per step."""
         step, data, meaning = record.step, record.data, self.meaning
         if meaning.excludes_data:
@@ -293,13 +304,18 @@ class _Log:
                 data = None
             else:
                 data = step
-        regular, samples = meaning.regular_samples, record.samples
-        if regular and samples is None and record.cut:
+        if meaning.regular_samples and record.samples is None and record.cut:
             return None, None
-        if regular and samples and abs(samples - regular) > 0.01 * regular:
-            step *= regular / samples
-            data = None if data is None else data * regular / samples
-        return step, data
+        times = self._divided(record, steps)
+        return step * times, None if data is None else data * times
+
+    def _divided(self, record: Record, steps: int | None) -> float:
+        """By how much a sum of fewer steps was divided too often: told by samples and steps alike."""
+        interval, regular, samples = self.meaning.interval, self.meaning.regular_samples, record.samples
+        if not (interval and regular and samples and steps) or steps == interval:
+            return 1.0
+        part = steps / interval
+        return regular / samples if abs(samples / regular - part) <= SAMPLES_OFF * part else 1.0
 
     def finish(self) -> Iterator[Piece]:
         self._release()
@@ -320,6 +336,7 @@ def find_meaning(held: Sequence[Record]) -> Meaning:
         excludes_data=any(_waits_longer(record) for record in train if not record.shape.known),
         zero=any(record.shape.zero or record.place == 0 for record in held),
         placed=len(train) != 1 or train[0].shape.name != "loop" or (train[0].place or 0) <= 1,
+        first_epoch=0 if any(record.epoch == 0 for record in held) else 1,
         samples_per_place=samples_per_place,
         regular_samples=max(samples, key=lambda value: (samples[value], value)) if samples else None,
         interval=_interval(train, samples_per_place or 1),
@@ -330,7 +347,7 @@ def card_batch(held: Sequence[Record], regular_samples: float | None) -> int | N
     """Samples of one card in one step, where rate x time says the same whole number on every line."""
     found: set[int] = set()
     for record in held:
-        if record.phase != TRAIN or not record.rate or not record.shape.known:
+        if record.phase != TRAIN or not record.rate or not record.shape.card_rate:
             continue
         if record.samples is not None and record.samples != regular_samples:
             continue
@@ -370,11 +387,3 @@ def _interval(train: Sequence[Record], batch: int) -> int | None:
         if after.place > before.place and (after.shape.whole_run or after.epoch == before.epoch):
             return (after.place - before.place) // batch
     return None
-
-
-def _global(record: Record, done: int | None, places: int | None) -> int | None:
-    if done is None or record.shape.whole_run:
-        return done
-    if places is None or record.epoch is None:
-        return None
-    return max(record.epoch - record.shape.first_epoch, 0) * places + done

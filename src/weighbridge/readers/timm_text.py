@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, ClassVar, Final
+from typing import BinaryIO, Final
 
 from weighbridge.readers.assemble import Assembler
 from weighbridge.readers.base import Piece
@@ -108,14 +108,14 @@ class _Batch:
 class TimmText:
     """The reader of timm logs."""
 
-    name: ClassVar[str] = "timm_text"
-    title: ClassVar[str] = "timm train.py log"
-    looks_for: ClassVar[str] = "readers.timm_text.looks_for"
-    counts: ClassVar[str] = "readers.timm_text.counts"
-    answers: ClassVar[tuple[Answerable, ...]] = (
+    name = "timm_text"
+    title = "timm train.py log"
+    looks_for = "readers.timm_text.looks_for"
+    counts = "readers.timm_text.counts"
+    answers: tuple[Answerable, ...] = (
         "epoch_time", "step_time", "data_wait", "compute", "evaluation_time",
     )  # fmt: skip
-    example: ClassVar[str] = (
+    example = (
         "Train: 0 [  50/1251 (  4%)]  Loss: 6.97 (6.98)  Time: 0.316s,  405.65/s  (0.344s,  371.84/s)  "
         "LR: 5.000e-07  Data: 0.006 (0.033)"
     )

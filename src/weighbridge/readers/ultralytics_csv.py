@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import BinaryIO, ClassVar, Final
+from typing import BinaryIO, Final
 
 from weighbridge.readers.assemble import Assembler
 from weighbridge.readers.base import Piece
@@ -42,12 +42,12 @@ _COLUMNS: Final = ("phase", "epoch", "elapsed_seconds", "reserved_bytes", "line"
 class UltralyticsCsv:
     """The reader of results.csv and results.txt."""
 
-    name: ClassVar[str] = "ultralytics_csv"
-    title: ClassVar[str] = "Ultralytics results.csv"
-    looks_for: ClassVar[str] = "readers.ultralytics_csv.looks_for"
-    counts: ClassVar[str] = "readers.ultralytics_csv.counts"
-    answers: ClassVar[tuple[Answerable, ...]] = ("run_time", "epoch_time", "reserved_memory")
-    example: ClassVar[str] = (
+    name = "ultralytics_csv"
+    title = "Ultralytics results.csv"
+    looks_for = "readers.ultralytics_csv.looks_for"
+    counts = "readers.ultralytics_csv.counts"
+    answers: tuple[Answerable, ...] = ("run_time", "epoch_time", "reserved_memory")
+    example = (
         "epoch,time,train/box_loss,train/cls_loss,...,lr/pg0 / 1,38.7726,1.92084,2.57206,...,0.000662037"
     )
 
