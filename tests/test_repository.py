@@ -7,6 +7,7 @@ import hashlib
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
 import zipfile
 from importlib import metadata
@@ -93,7 +94,7 @@ def test_the_kernel_and_its_records_load_nothing_but_the_standard_library(room: 
 
 def test_code_and_comments_are_ascii() -> None:
     """Chinese belongs in messages, templates and docs/zh, where the reader of that language looks."""
-    folders = [ROOT / name for name in ("src", "tests", "tools", "benchmarks", "examples")]
+    folders = [ROOT / name for name in ("src", "tools", "benchmarks", "examples")]
     files = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     wrong = [
         f"{path.relative_to(ROOT)}:{number}"
@@ -103,6 +104,17 @@ def test_code_and_comments_are_ascii() -> None:
     ]
 
     assert len(files) > 20
+    assert wrong == []
+
+
+def test_only_the_data_of_tests_may_be_in_another_script() -> None:
+    wrong = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        with path.open("rb") as file:
+            for token in tokenize.tokenize(file.readline):
+                if token.type in (tokenize.COMMENT, tokenize.NAME) and not token.string.isascii():
+                    wrong.append(f"{path.relative_to(ROOT)}:{token.start[0]}")
+
     assert wrong == []
 
 
