@@ -42,6 +42,7 @@ class MemoryConstants:
     selective_kv_bytes: float
     selective_ffn_bytes: float
     routed_copy_bytes_per_hidden: float
+    routed_exchange_bytes_per_hidden: float
     eager_attention_bytes_per_score: float
     fsdp1_units_alive: float
     fsdp2_units_alive: float

@@ -29,6 +29,7 @@ class Recipe:
     ``fsdp_version``: 1 is FullyShardedDataParallel (flat parameters), 2 is fully_shard (one by one).
     ``empties_cache``: the run returns cached blocks every few steps. ``fp32_norms``: k-bit preparation raised
     norms, and with them the residual stream, to fp32.
+    ``flat_adapters``: adapters share FSDP1's flat parameters with the frozen base, which then gets gradients.
     ``trained_parameters``: what an adapter trains in all, where it is stated.
     """
 
@@ -61,6 +62,7 @@ class Recipe:
     trains_embeddings: bool = False
     sharding: Sharding | None = None
     fsdp_version: int | None = None
+    flat_adapters: bool | None = None
     sequence_parallel: bool | None = None
     pipeline_schedule: Literal["gpipe", "1f1b", "interleaved"] | None = None
     virtual_stages: int | None = None

@@ -40,7 +40,9 @@ def element_bytes(precision: str | None) -> float:
     return 4.0 if precision == "fp32" else 2.0
 
 
-def layer_bytes(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> LayerBytes:
+def layer_bytes(
+    shape: ModelShape, recipe: Recipe, constants: MemoryConstants, expert_parallel: int = 1
+) -> LayerBytes:
     element = element_bytes(recipe.compute)
     scale = element / 2
     stream = shape.hidden * (4.0 if recipe.fp32_norms else element)
@@ -48,13 +50,9 @@ def layer_bytes(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -
     small = _norms(shape, recipe, constants) * shape.hidden * scale
     feed_forward = _feed_forward(shape, recipe) * active_width(shape) * element
     feed_forward += _adapter_inputs(shape, recipe, constants) * scale
-    routed = (
-        moe_share(shape)
-        * (shape.experts_per_token or 0)
-        * constants.routed_copy_bytes_per_hidden
-        * shape.hidden
-        * scale
-    )
+    copies = constants.routed_copy_bytes_per_hidden
+    copies += constants.routed_exchange_bytes_per_hidden if expert_parallel > 1 else 0.0
+    routed = moe_share(shape) * (shape.experts_per_token or 0) * copies * shape.hidden * scale
     kept = attention + small + feed_forward + routed
     interior = kept + _backward_temporaries(shape, recipe, constants) * scale
     if recipe.fp32_norms:
@@ -98,8 +96,8 @@ def _norms(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> flo
     else:
         per_hidden = constants.norm_rms_eager_bytes_per_hidden
     if _trains_all(recipe):
-        per_hidden += constants.trained_input_bytes_per_hidden
-    elif recipe.training in ("lora", "qlora"):
+        per_hidden += constants.trained_input_bytes_per_hidden * (0.5 if _fp8_inputs(recipe) else 1.0)
+    elif recipe.training in ("lora", "qlora") and not recipe.lora_dropout:
         per_hidden += constants.adapter_input_bytes_per_hidden
     return per_hidden
 
@@ -113,13 +111,19 @@ def _quantised_product_keeps_input(recipe: Recipe) -> bool:
     return recipe.base_quant == "nf4" and recipe.checkpointing == "none"
 
 
+def _fp8_inputs(recipe: Recipe) -> bool:
+    # Transformer Engine keeps the fp8 form of a product's input; torchao casts again from 16 bits.
+    return recipe.compute == "fp8" and recipe.framework == "nemo"
+
+
 def _feed_forward(shape: ModelShape, recipe: Recipe) -> float:
     """Elements per unit of width: gate, up, activated, product; or first product and activated."""
-    kept = 3 if shape.gated else 1
+    kept = 3.0 if shape.gated else 1.0
     if shape.gated and recipe.compile:
-        kept = 2  # the activated half is made again inside the fused backward
-    keeps_input = _trains_all(recipe) or "mlp" in target_kinds(recipe.lora_targets or ())
-    return kept + (1 if keeps_input else 0)
+        kept = 2.0  # the activated half is made again inside the fused backward
+    adapted = "mlp" in target_kinds(recipe.lora_targets or ()) and not recipe.lora_dropout
+    keeps_input = _trains_all(recipe) or adapted
+    return kept + ((0.5 if _fp8_inputs(recipe) else 1.0) if keeps_input else 0.0)
 
 
 def _adapter_inputs(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:

@@ -27,6 +27,7 @@ class Counters:
     allocated: float
     reserved: float
     device: float
+    context: float
 
 
 def counters(
@@ -49,7 +50,7 @@ def counters(
     if card_bytes is not None and reserved + context > card_bytes:
         bound = max(allocated, card_bytes - context)
         reserved = (allocated + bound) / 2
-    return Counters(allocated, reserved, reserved + context)
+    return Counters(allocated, reserved, reserved + context, context)
 
 
 def allocator_kind(recipe: Recipe) -> str:

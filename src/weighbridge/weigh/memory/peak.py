@@ -15,7 +15,7 @@ from weighbridge.schema.recipe import Recipe
 from weighbridge.schema.run import Layout
 from weighbridge.weigh.memory.counters import counters, interval
 from weighbridge.weigh.memory.defaults import fill
-from weighbridge.weigh.memory.degrees import degrees_of
+from weighbridge.weigh.memory.degrees import Degrees, degrees_of
 from weighbridge.weigh.memory.logits import loss_key
 from weighbridge.weigh.memory.parameters import count
 from weighbridge.weigh.memory.phases import phases
@@ -44,7 +44,7 @@ def memory(
         missing = (*missing, "base_quant")
     if missing:
         return Missing(missing)
-    recipe = _raised(recipe)
+    recipe = _effective(recipe, degrees)
     states = weigh_states(shape, count(shape), recipe, degrees, constants)
     found = phases(shape, recipe, degrees, states, constants)
     peak = max(found, key=lambda phase: phase.total)
@@ -56,15 +56,19 @@ def memory(
         allocated=interval(bytes_.allocated, constants.spread[f"allocated_{tier}"]),
         reserved=interval(bytes_.reserved, constants.spread[f"reserved_{tier}"]),
         device=interval(bytes_.device, constants.spread[f"device_{tier}"]),
+        needed=bytes_.allocated + bytes_.context,
         assumed=assumed,
     )
 
 
-def _raised(recipe: Recipe) -> Recipe:
-    """accelerate raises the flat parameters of FSDP1 to fp32 when mixed precision is on (accelerator.py).
+def _effective(recipe: Recipe, degrees: Degrees) -> Recipe:
+    """What the recipe comes to: one rank shards nothing, and accelerate raises the flat
+    parameters of FSDP1 to fp32 when mixed precision is on (accelerator.py).
 
     Only what is trained: adapters keep the base in 16 bits, since one flat parameter has one dtype.
     """
+    if degrees.data * degrees.context == 1 and recipe.sharding in ("fsdp", "hsdp", "zero1", "zero2", "zero3", "ddp"):
+        return replace(recipe, sharding="none")
     flat = recipe.sharding in ("fsdp", "hsdp") and recipe.fsdp_version == 1
     if flat and recipe.framework == "hf_trainer" and recipe.autocast and recipe.training == "full":
         return replace(recipe, master="fp32")

@@ -37,7 +37,7 @@ def kept_activations(
     shape: ModelShape, recipe: Recipe, degrees: Degrees, constants: MemoryConstants
 ) -> Kept:
     tokens = tokens_per_device(recipe, degrees)
-    layer = layer_bytes(shape, recipe, constants)
+    layer = layer_bytes(shape, recipe, constants, degrees.expert)
     stream = layer.stream / (degrees.tensor if recipe.sequence_parallel else 1)
     layers = -(-shape.layers // degrees.pipeline)
     per_layer = _per_layer(layer, stream, recipe, degrees)
@@ -106,7 +106,8 @@ def phases(
         "optimizer_states": states.optimizer,
     }
     working = resident | _gathered(recipe, degrees, states, constants)
-    already = states.gradients if (recipe.accumulation or 1) > 1 else 0.0
+    unsynced = states.unsynced_gradients
+    already = max(states.gradients, unsynced) if (recipe.accumulation or 1) > 1 else 0.0
     head_gradient = states.unsharded_head if recipe.training == "full" and _gathers(recipe) else 0.0
     return (
         Phase("loss", working | {"gradients": already, "activations": kept.all_layers, "logits": kept.loss}),
@@ -123,7 +124,7 @@ def phases(
             "backward_end",
             working
             | {
-                "gradients": states.gradients + states.gradient_unit,
+                "gradients": max(states.gradients + states.gradient_unit, unsynced),
                 "activations": kept.all_layers + kept.retained if kept.retained else kept.one_input,
                 "recomputed": kept.interior,
             },

@@ -32,7 +32,8 @@ class MemoryEstimate:
     """Bytes of the fullest device. ``peak_phase`` is the fullest phase; the peak is its total.
 
     ``allocated`` are the framework's tensors, ``reserved`` what its caching allocator holds, ``device`` what
-    nvidia-smi prints. ``assumed`` names every field that was filled with a documented default.
+    nvidia-smi prints. ``needed`` is the least a card must have: tensors and context, no cached block.
+    ``assumed`` names every field that was filled with a documented default.
     """
 
     phases: tuple[Phase, ...]
@@ -40,6 +41,7 @@ class MemoryEstimate:
     allocated: Interval
     reserved: Interval
     device: Interval
+    needed: float
     assumed: tuple[str, ...] = ()
 
     @property

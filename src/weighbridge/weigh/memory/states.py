@@ -18,7 +18,8 @@ class States:
     """Bytes on the fullest device. ``trained`` counts parameters that this device updates.
 
     ``unsharded_unit`` is one layer gathered for computing, ``unsharded_outside`` embedding and head so,
-    ``gradient_unit`` one layer's gradients before they are reduced.
+    ``gradient_unit`` one layer's gradients before they are reduced, ``unsynced_gradients`` all of them while
+    FSDP1 accumulates without reducing.
     """
 
     weights: float
@@ -31,6 +32,7 @@ class States:
     unsharded_outside: float
     unsharded_head: float
     gradient_unit: float
+    unsynced_gradients: float
     unsharded_all: float
     dequantised: float
 
@@ -66,6 +68,7 @@ def weigh_states(
         unsharded_outside=counted.outside_layers / degrees.tensor * compute,
         unsharded_head=(counted.head or counted.embedding) / degrees.tensor * compute,
         gradient_unit=0.0 if frozen or weight_shards == 1 else unit * compute,
+        unsynced_gradients=_unsynced(recipe, local, trained, frozen),
         unsharded_all=local * quant,
         dequantised=_dequantised(shape, recipe),
     )
@@ -174,6 +177,18 @@ def _temporaries(recipe: Recipe, trained: float, frozen: bool, shards: float, un
     if recipe.optimizer_implementation == "loop":
         return min(trained * width / shards, unit)
     return trained * width / shards
+
+
+def _unsynced(recipe: Recipe, local: float, trained: float, frozen: bool) -> float:
+    """Under no_sync FSDP1 keeps whole, unreduced gradients until the last micro-step.
+
+    A flat parameter that holds frozen and trained weights has a gradient as a whole.
+    """
+    sharded = recipe.sharding in ("fsdp", "hsdp") and recipe.fsdp_version == 1
+    if not sharded or (recipe.accumulation or 1) == 1:
+        return 0.0
+    covered = trained if frozen and not recipe.flat_adapters else local
+    return covered * (4.0 if recipe.compute == "fp32" else 2.0)
 
 
 def _zero_buffers(recipe: Recipe, trained: float, shards: float, constants: MemoryConstants) -> float:
