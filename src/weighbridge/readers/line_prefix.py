@@ -23,6 +23,8 @@ YEAR_SECONDS: Final = 366 * DAY_SECONDS
 ASSUMED_DAY_SECONDS: Final = 2 * 365 * DAY_SECONDS
 # A stamp stands at the beginning of a line; a date further on is part of a path or a message.
 _WITHIN: Final = 120
+# More nodes than anybody has: a stuck writer must not make streams for ever.
+MAXIMUM_REPEATS: Final = 4095
 # After so many lines without a single stamp the source is taken to have none.
 _GIVE_UP: Final = 500
 
@@ -105,7 +107,7 @@ class Repeats:
 
     def see(self, place: object) -> int:
         """How often ``place`` was seen directly before."""
-        self.count = self.count + 1 if place == self.place else 0
+        self.count = min(self.count + 1, MAXIMUM_REPEATS) if place == self.place else 0
         self.place = place
         return self.count
 
