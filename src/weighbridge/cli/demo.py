@@ -52,7 +52,7 @@ def command(output: Path, workspace: Path | None, as_json: bool) -> int:
         brief = output / BRIEF_NAME.format(language=current())
         write_text(brief, brief_page([brief_from(*items[0])], current()))
         report = output / REPORT_NAME
-        write_text(report, diagnosis_page(items))
+        write_text(report, diagnosis_page(items, language=current()))
     say("cli.written", path=brief)
     say("cli.written", path=report.resolve())
     return EXIT_OK

@@ -61,7 +61,7 @@ def command(
         if html is not None:
             from weighbridge.report.html import diagnosis_page
 
-            write_text(html, diagnosis_page(items))
+            write_text(html, diagnosis_page(items, language=current()))
             say("cli.written", path=html)
         if imported and not as_json:
             say("cli.kept" if kept else "cli.not_kept", path=place.root)

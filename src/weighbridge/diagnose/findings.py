@@ -13,12 +13,15 @@ from weighbridge.diagnose.signals import Signals
 from weighbridge.diagnose.verdict import DECIDING_SHARE, GAP_SHARE, HINT_SHARE, SMALLEST_STEPS, Decision
 from weighbridge.schema.diagnosis import MemoryUse
 from weighbridge.schema.finding import Evidence, Finding, Parameter, Severity
+from weighbridge.store import DeviceUse
 from weighbridge.units import Quantity
 
 # A card of half the memory would carry the job below this part (with a fifth of headroom left on it).
 HALF_CARD_SHARE = 0.4
 # Allocators fail from fragmentation near the top; TraceML warns at 92 %.
 PRESSURE_SHARE = 0.92
+# Clock time without steps beyond this part: the file is an excerpt, or the run stood still.
+MOSTLY_GAPS_SHARE = 0.5
 # A paid-for GPU without work: no kernel in this part of the samples (S35).
 IDLE_PART = 0.9
 # Joined GPU samples below this while steps run show that the GPU waits for something.
@@ -147,6 +150,17 @@ def _outside(signals: Signals, decision: Decision) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _mostly_gaps(signals: Signals, decision: Decision) -> Iterator[Finding]:
+    occupied = signals.occupied
+    if occupied is None or occupied.parts.get("steps") is None or signals.run.stated_seconds is not None:
+        return
+    if occupied.rest >= MOSTLY_GAPS_SHARE * occupied.total:
+        yield _finding(
+            signals, "diagnose.mostly_gaps", "note", share=share(occupied.rest / occupied.total),
+            occupied=seconds(occupied.total),
+        )  # fmt: skip
+
+
 def _few(signals: Signals, decision: Decision) -> Iterator[Finding]:
     if signals.windows and signals.warm_steps < SMALLEST_STEPS:
         yield _finding(signals, "diagnose.few_steps", "warning", steps=signals.warm_steps)
@@ -164,16 +178,38 @@ def _devices(signals: Signals, decision: Decision) -> Iterator[Finding]:
     busy = []
     for use in signals.devices:
         if use.idle_share is not None and use.idle_share >= IDLE_PART:
-            yield _finding(
+            idle = _finding(
                 signals, "diagnose.idle_gpu", "warning", "remedy.use_or_release", device=use.device,
                 name=use.device_name, share=share(use.idle_share), rows=use.rows,
             )  # fmt: skip
+            yield replace(idle, evidence=_sampled(signals, use))
         elif use.gpu_busy_share is not None:
             busy.append(use.gpu_busy_share)
     if busy:
         mean = sum(busy) / len(busy)
         code = "diagnose.gpu_busy" if mean >= BUSY_SHARE else "diagnose.gpu_waits"
-        yield _finding(signals, code, "note", share=share(mean), idle=share(1 - mean), devices=len(busy))
+        found = _finding(signals, code, "note", share=share(mean), idle=share(1 - mean), devices=len(busy))
+        working = [use for use in signals.devices if use.gpu_busy_share is not None]
+        yield replace(found, evidence=_sampled(signals, *working))
+
+
+def _sampled(signals: Signals, *uses: DeviceUse) -> tuple[Evidence, ...]:
+    """Where the samples of these devices stand: the source that is no training log, and when."""
+    source = next((s for s in signals.run.sources if s.clock_offset_seconds is not None), None)
+    if source is None and signals.run.sources and not signals.windows:
+        source = signals.run.sources[0]
+    if source is None:
+        return ()
+    firsts = [use.at_first_seconds for use in uses if use.at_first_seconds is not None]
+    lasts = [use.at_last_seconds for use in uses if use.at_last_seconds is not None]
+    return (
+        Evidence(
+            source=source.name,
+            rows=sum(use.rows for use in uses),
+            at_first_seconds=min(firsts, default=None),
+            at_last_seconds=max(lasts, default=None),
+        ),
+    )
 
 
 def _on_cpu(signals: Signals, decision: Decision) -> Iterator[Finding]:
@@ -193,8 +229,8 @@ def _unused(signals: Signals, decision: Decision) -> Iterator[Finding]:
 
 
 FINDINGS: tuple[Callable[[Signals, Decision], Iterator[Finding]], ...] = (
-    _data_wait, _wait_manner, _cold, _printed, _communication, _gap, _outside, _few, _restarts, _devices,
-    _on_cpu, _statistic, _unused,
+    _data_wait, _wait_manner, _cold, _printed, _communication, _gap, _outside, _mostly_gaps, _few, _restarts,
+    _devices, _on_cpu, _statistic, _unused,
 )  # fmt: skip
 
 

@@ -110,6 +110,8 @@ def _headline(diagnosis: Diagnosis, run: Run, language: Language, width: int) ->
     why = speak("terminal.why", language)
     why += " " if why.isascii() else ""
     lines += paragraph(_because(diagnosis, language), width, first=why)
+    if diagnosis.more_gpus is not None:
+        lines += paragraph(words.finding_words(diagnosis.more_gpus, language), width, style="bold")
     for finding in (diagnosis.headline, *diagnosis.findings[:1]):
         for remedy in words.remedy_words(finding, language):
             lines += paragraph(remedy, width, first="> ")

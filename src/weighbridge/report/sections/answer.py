@@ -30,11 +30,19 @@ def verdict(material: Material, language: Language) -> Markup:
         element("h2", speak("page.verdict", language), id=heading, class_="quiet"),
         element("p", word, class_="word"),
         element("p", words.finding_words(diagnosis.headline, language), class_="headline"),
+        _buyers_answer(diagnosis, language),
         element("p", speak(f"verdict.{diagnosis.verdict}.meaning", language), class_="meaning"),
         element("dl", *_tiles(material, language), class_="tiles"),
         class_=f"verdict {diagnosis.verdict}",
         aria_labelledby=heading,
     )
+
+
+def _buyers_answer(diagnosis: Diagnosis, language: Language) -> Markup | None:
+    """Would more GPUs help: the sentence for the person who signs."""
+    if diagnosis.more_gpus is None:
+        return None
+    return element("p", words.finding_words(diagnosis.more_gpus, language), class_="headline buyer")
 
 
 def _tile(name: str, value: Child, detail: str = "") -> Markup:
