@@ -104,6 +104,14 @@ def test_accumulated_gradients_make_an_iteration_a_part_of_a_step() -> None:
     assert run.facts["hardware.gpus"] == 8
 
 
+def test_an_evaluation_before_training_does_not_swallow_the_banner() -> None:
+    banner = b"accumulate grad iterations: 2\n"
+    lines = [record("Test:", 0, 9, 0.3, 0.1), *(record("Epoch: [0]", index, 8, 1.0, 0.5) for index in (0, 4))]
+    (run,) = read_all(READER, banner + b"".join(lines))
+    assert run.column("step_seconds") == [0.3, None, 2.0]
+    assert run.facts["layout.accumulation"] == 2
+
+
 def test_a_pair_is_a_median_and_the_mean_since_the_epoch_began() -> None:
     run = fixture(READER, "median_and_mean_in_pairs")
     assert run.column("printed_step_seconds") == [8.0, 0.3, 0.3]

@@ -86,6 +86,10 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
+# Step and data wait; None is unknown.
+_Seconds = tuple[float | None, float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class _Header:
     """What stands before "[20/5005]": whose loop it is. ``label`` is without the logger's own words."""
@@ -97,6 +101,18 @@ class _Header:
     rank: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Where a line stands: in the file, in its loop and in time."""
+
+    number: int
+    header: _Header
+    phase: str
+    index: int
+    total: int
+    at: float | None
+
+
 @dataclass(slots=True)
 class _Loop:
     """One pass over a loader by one rank: its place and its means."""
@@ -104,7 +120,24 @@ class _Loop:
     key: object = None
     index: int = -1
     total: int = 0
+    micro: int = 1
     means: RunningMean = field(default_factory=RunningMean)
+
+    def move(self, key: object, here: _Here, micro: int) -> int | None:
+        """Go to the line; returns the iterations since the last row. Going back or a new key starts afresh.
+
+        None where they are fewer than the ``micro`` iterations of a step: the next row counts them.
+        """
+        if key != self.key or here.index <= self.index:
+            self.means = RunningMean()
+            self.index = -1
+            self.key = key
+        self.total, self.micro = here.total, micro
+        passed = here.index - self.index
+        if passed < micro:
+            return None
+        self.index = here.index
+        return passed
 
 
 class MetricLoggerText:
@@ -169,56 +202,44 @@ class _Log:
             return
         header = self._header(place[1])
         phase = header.phase or (TRAIN if b"loss" in line or b" lr: " in line else EVALUATION)
-        index, total = int(place[2]), int(place[3])
-        at = self.stamps.at(place[1])
+        here = _Here(number, header, phase, int(place[2]), int(place[3]), self.stamps.at(place[1]))
+        if phase == TRAIN and self._starts_again(header.rank, header.epoch, here.index):
+            yield from self._new_run(number)
+        if self.out.banner:
+            self._settle_banner(cuda=b"max mem" in line)
+            self.out.commit()
         if phase == TRAIN:
-            if self._starts_again(header.rank, header.epoch, index):
-                yield from self._new_run(number)
-            self._remember(header, index, total, cuda=b"max mem" in line)
-        self.out.commit()
-        key = (header.label, header.epoch)
-        repeat = self.repeats.see((header.rank, key, index))
-        place_key = (phase, header.rank, repeat)
-        loop = self.loops.get(place_key)
+            self._remember(here)
+        loop, passed = self._move(here)
+        self._row(here, line, loop, passed, *_undone(loop, passed, time, data))
+
+    def _move(self, here: _Here) -> tuple[_Loop, int | None]:
+        """The loop that this line belongs to, moved there, and how many iterations it moved."""
+        key = (here.header.label, here.header.epoch)
+        repeat = self.repeats.see((here.header.rank, key, here.index))
+        place = (here.phase, here.header.rank, repeat)
+        loop = self.loops.get(place)
         if loop is None:
-            loop = self.loops[place_key] = _Loop()
-        micro = self.accumulation if phase == TRAIN else None
-        passed = _move(loop, key, index, total, micro or 1)
-        self._row(number, line, (time, data), header, phase, at, loop, passed, micro)
+            loop = self.loops[place] = _Loop()
+        return loop, loop.move(key, here, (self.accumulation or 1) if here.phase == TRAIN else 1)
 
     def _row(
-        self,
-        number: int,
-        line: bytes,
-        figures: tuple[re.Match[bytes], re.Match[bytes] | None],
-        header: _Header,
-        phase: str,
-        at: float | None,
-        loop: _Loop,
-        passed: int | None,
-        micro: int | None,
+        self, here: _Here, line: bytes, loop: _Loop, passed: int | None, seconds: _Seconds, printed: _Seconds
     ) -> None:
-        time, data = figures
-        printed_step, printed_data = float(time[1]), float(data[1]) if data else None
-        step: float | None = None
-        wait: float | None = None
-        done, each = loop.index + 1, micro or 1
-        if passed is not None:
-            step, wait = _undone(loop, time, data)
-            step, wait = step * each, None if wait is None else wait * each
-        steps = None if passed is None else done // each - (done - passed) // each
+        header, each = here.header, loop.micro
+        done = loop.index + 1
         rate = _figure(line, b"/s: ", _PAIR, word=True)
-        memory = _figure(line, b"max mem: ", _MEMORY, time.end())
         self.out.rows.append(
             (
-                phase, header.rank, self.epoch if header.epoch is None else header.epoch,
-                (header.epoch or 0) * (loop.total // each) + done // each if phase == TRAIN else None,
-                steps, micro, at, step, wait, printed_step, printed_data,
-                float(rate[1]) if rate else None, _memory(memory), number,
+                here.phase, header.rank, self.epoch if header.epoch is None else header.epoch,
+                (header.epoch or 0) * (here.total // each) + done // each if here.phase == TRAIN else None,
+                None if passed is None else done // each - (done - passed) // each,
+                each if each > 1 else None, here.at, *seconds, *printed,
+                float(rate[1]) if rate else None, _memory(_figure(line, b"max mem: ", _MEMORY)), here.number,
             )
         )  # fmt: skip
         if not line.endswith(b"\n"):
-            self._unread(number, line)
+            self._unread(here.number, line)
 
     def _header(self, text: bytes) -> _Header:
         if text.startswith(b"[") and (stamp := _BRACKET.match(text)):
@@ -240,18 +261,17 @@ class _Log:
         self.out.always |= self.stamps.facts()
         yield from self.out.start_run(number)
         self.loops = {}
-        self.first = self.last = self.epoch = None
+        self.first = self.last = self.epoch = self.accumulation = None
 
-    def _remember(self, header: _Header, index: int, total: int, *, cuda: bool) -> None:
+    def _remember(self, here: _Here) -> None:
+        header = here.header
         if self.first is None:
-            self.first = (header.epoch, index)
+            self.first = (header.epoch, here.index)
             self.lead = header.rank
-        self.last = (header.epoch, index)
+        self.last = (header.epoch, here.index)
         self.started = False
         self.epoch = self.epoch if header.epoch is None else header.epoch
-        if self.out.banner:
-            self._settle_banner(cuda=cuda)
-        per_epoch = total // self.accumulation if self.accumulation else total
+        per_epoch = here.total // (self.accumulation or 1)
         self.out.facts["planned.steps_per_epoch" if header.epoch is not None else "planned.steps"] = per_epoch
         if header.epochs is not None:
             self.out.facts["planned.epochs"] = header.epochs
@@ -370,33 +390,21 @@ def _read_header(text: bytes) -> _Header:
     )
 
 
-def _move(loop: _Loop, key: object, index: int, total: int, micro: int) -> int | None:
-    """Go to ``index``; returns the iterations since the last row. Going back or a new key starts afresh.
-
-    None where they are fewer than the ``micro`` iterations of an optimizer step: the next row counts them.
-    """
-    if key != loop.key or index <= loop.index:
-        loop.means = RunningMean()
-        loop.index = -1
-        loop.key = key
-    loop.total = total
-    passed = index - loop.index
-    if passed < micro:
-        return None
-    loop.index = index
-    return passed
-
-
-def _undone(loop: _Loop, time: re.Match[bytes], data: re.Match[bytes] | None) -> tuple[float, float | None]:
-    """Step and data wait of the row's own iterations where the printed means allow it."""
+def _undone(
+    loop: _Loop, passed: int | None, time: re.Match[bytes], data: re.Match[bytes] | None
+) -> tuple[_Seconds, _Seconds]:
+    """Step and data wait of the row's own iterations, per step, and what was printed, per iteration."""
+    printed = float(time[1]), float(data[1]) if data else None
+    if passed is None:
+        return (None, None), printed
+    step, wait = printed
     pair = 2 if time[2] else 1
-    step, wait = float(time[pair]), float(data[pair]) if data and data[pair] else None
-    if pair == 1 and loop.index >= WINDOW:
-        return step, wait
-    stretch = loop.means.add(loop.index + 1, step, wait, half_unit(time[pair]), TOLERANCE * step)
-    if stretch is None:
-        return float(time[1]), float(data[1]) if data else None
-    return stretch.step_seconds, stretch.data_wait_seconds
+    if pair == 2 or loop.index < WINDOW:
+        mean, mean_wait = float(time[pair]), float(data[pair]) if data and data[pair] else None
+        stretch = loop.means.add(loop.index + 1, mean, mean_wait, half_unit(time[pair]), TOLERANCE * mean)
+        if stretch is not None:
+            step, wait = stretch.step_seconds, stretch.data_wait_seconds
+    return (step * loop.micro, None if wait is None else wait * loop.micro), printed
 
 
 def _figure(
