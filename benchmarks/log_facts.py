@@ -142,8 +142,8 @@ def same(found: Any, expected: Any, key: str) -> bool:
 
 
 def restarts(of: Imported) -> int:
-    """Places where the step number goes back, however the reader split the file into runs."""
-    return sum(view.run.segments for view in of.views) - 1
+    """Places where the step (or, without steps, the epoch) goes back, however the file was split into runs."""
+    return max(sum(view.run.segments for view in of.views) - 1, len(of.events("restart")))
 
 
 def times_back(values: Sequence[float]) -> int:
@@ -295,7 +295,7 @@ def ultralytics() -> dict[str, Callable[[Imported], Any]]:
         "first_epoch_s": lambda of: epochs(of)[0],
         "median_epoch_s": lambda of: median(epochs(of)),
         "max_epoch_s": lambda of: max(epochs(of)),
-        "time_resets": restarts,
+        "time_resets": lambda of: times_back(of.known("elapsed_seconds")),
         "has_nan": lambda of: of.detail("has_nan"),
         "max_gpu_mem_G": lambda of: max(of.known("reserved_bytes")) / 1e9,
     }

@@ -168,7 +168,7 @@ def test_printed_running_means_widen_the_interval(build) -> None:
         "printed_step_seconds": [1.0] * 20,
         "printed_data_wait_seconds": [0.5] * 20,
     }
-    diagnosis = diagnose(build(rows, details={"mean_over_iterations": 20}))
+    diagnosis = diagnose(build(rows, details={"prints_running_means": True}))
     removed = next(row for row in diagnosis.counterfactuals if row.code == "counterfactual.no_data_wait")
     assert removed.speed_up.high == pytest.approx(2.0)
 

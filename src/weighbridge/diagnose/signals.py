@@ -164,7 +164,7 @@ def _printed(view: RunView, table: dict[str, list[Any]]) -> Printed | None:
 
     A mean since the start of the epoch (timm) is no such figure: one cold batch haunts all that follow.
     """
-    if "mean_over_iterations" not in view.run.details:
+    if not view.run.details.get("prints_running_means"):
         return None
     printed = zip(table["printed_step_seconds"], table["printed_data_wait_seconds"], strict=True)
     pairs = [(step, wait) for step, wait in printed if step and wait is not None]

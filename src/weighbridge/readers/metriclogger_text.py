@@ -273,6 +273,7 @@ class _Log:
         self.epoch = self.epoch if header.epoch is None else header.epoch
         per_epoch = here.total // (self.accumulation or 1)
         self.out.facts["planned.steps_per_epoch" if header.epoch is not None else "planned.steps"] = per_epoch
+        self.out.facts["details.prints_running_means"] = True
         if header.epochs is not None:
             self.out.facts["planned.epochs"] = header.epochs
 

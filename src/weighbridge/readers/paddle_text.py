@@ -284,7 +284,10 @@ class _Log:
         if record.shape.whole_run or record.epoch == place.epoch:
             passed = done - place.done
         elif place.epoch is not None and place.places and record.epoch == place.epoch + 1:
-            passed = place.places - place.done + done
+            # Of one batch, or since the epoch began, the first batch speaks for itself alone: it waits for
+            # the workers, and the unlogged end of the epoch before did not.
+            alone = done == 1 and (record.shape.last or not record.shape.known)
+            passed = 1 if alone else place.places - place.done + done
         else:
             passed = done
         if place.seen and passed > 0:
