@@ -87,7 +87,7 @@ def summary(found: memory.MemoryScore) -> dict[str, Any]:
         "A_allocated_p90": groups["A allocated"]["p90"],
         "B_median": groups["B all counters"]["median"],
         "B_p90": groups["B all counters"]["p90"],
-        "B_answered": sum(f.predicted is not None for f in b_rows) / max(len(b_rows), 1),
+        "B_answered": _answered(b_rows),
         "A_outer_median": groups["A reserved and device"]["median"],
         "A_outer_p90": groups["A reserved and device"]["p90"],
         "oom_called_fits": len(found.oom_called_fits),
@@ -114,6 +114,13 @@ def summary(found: memory.MemoryScore) -> dict[str, Any]:
             for name, quality, counters in GROUPS
         },
     }
+
+
+def _answered(figures: list[Figure]) -> float | None:
+    """Share of rows, not of figures: a row with two counters is asked once."""
+    asked = {figure.row_id for figure in figures}
+    answered = {figure.row_id for figure in figures if figure.predicted is not None}
+    return len(answered) / len(asked) if asked else None
 
 
 def _of(found: memory.MemoryScore, quality: str, counters: tuple[str, ...]) -> list[Figure]:

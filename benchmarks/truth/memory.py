@@ -52,7 +52,7 @@ def score_rows(rows: list[Row], shapes: Mapping[str, ModelShape], tables: Memory
             found.refused[", ".join(answer.fields)] += 1
         else:
             _judge_ok(found, described, answer)
-        found.figures.extend(_figures(described, answer))
+        found.figures.extend(figures_of(described, answer))
     return found
 
 
@@ -69,7 +69,7 @@ def estimate(described: Described, tables: MemoryTables) -> MemoryEstimate | Mis
     )
 
 
-def _figures(described: Described, answer: MemoryEstimate | Missing) -> Iterator[Figure]:
+def figures_of(described: Described, answer: MemoryEstimate | Missing) -> Iterator[Figure]:
     row = described.row
     measured = [(_COUNTERS.get(row["n_counter"], row["n_counter"]), float(row["mem_bytes"]))]
     # A second counter is scored where it is a peak on the same run, not a mean over steps.

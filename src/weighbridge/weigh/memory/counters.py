@@ -82,5 +82,5 @@ def _segments(size: float) -> float:
     return -(-size // _SEGMENT) * _SEGMENT
 
 
-def interval(value: float, spread: Spread, widen: float = 1.0) -> Interval:
-    return Interval(value, value * max(0.0, 1 - spread.low * widen), value * (1 + spread.high * widen))
+def interval(value: float, spread: Spread) -> Interval:
+    return Interval(value, value * (1 - spread.low), value * (1 + spread.high))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from weighbridge.schema.memory_constants import FrameworkDefault, MemoryConstants
+from weighbridge.schema.memory_constants import FrameworkDefault, MemoryConstants, Spread
 from weighbridge.schema.model import ModelShape
 from weighbridge.schema.recipe import Recipe
 from weighbridge.schema.run import Layout
@@ -22,7 +22,16 @@ from weighbridge.weigh.memory.phases import phases
 from weighbridge.weigh.memory.records import MemoryEstimate, Missing
 from weighbridge.weigh.memory.states import weigh_states
 
-NEEDED = ("training", "master", "compute", "optimizer", "checkpointing", "sharding", "micro_batch", "sequence")
+NEEDED = (
+    "training",
+    "master",
+    "compute",
+    "optimizer",
+    "checkpointing",
+    "sharding",
+    "micro_batch",
+    "sequence",
+)
 
 
 def memory(
@@ -49,13 +58,16 @@ def memory(
     found = phases(shape, recipe, degrees, states, constants)
     peak = max(found, key=lambda phase: phase.total)
     bytes_ = counters(found, loss_key(shape, recipe), recipe, degrees, constants, card_bytes)
-    tier = _tier(recipe, assumed)
+
+    def spread(counter: str) -> Spread:
+        return _spread(counter, recipe, assumed, constants)
+
     return MemoryEstimate(
         phases=found,
         peak_phase=peak.name,
-        allocated=interval(bytes_.allocated, constants.spread[f"allocated_{tier}"]),
-        reserved=interval(bytes_.reserved, constants.spread[f"reserved_{tier}"]),
-        device=interval(bytes_.device, constants.spread[f"device_{tier}"]),
+        allocated=interval(bytes_.allocated, spread("allocated")),
+        reserved=interval(bytes_.reserved, spread("reserved")),
+        device=interval(bytes_.device, spread("device")),
         needed=bytes_.allocated + bytes_.context,
         assumed=assumed,
     )
@@ -67,7 +79,14 @@ def _effective(recipe: Recipe, degrees: Degrees) -> Recipe:
 
     Only what is trained: adapters keep the base in 16 bits, since one flat parameter has one dtype.
     """
-    if degrees.data * degrees.context == 1 and recipe.sharding in ("fsdp", "hsdp", "zero1", "zero2", "zero3", "ddp"):
+    if degrees.data * degrees.context == 1 and recipe.sharding in (
+        "fsdp",
+        "hsdp",
+        "zero1",
+        "zero2",
+        "zero3",
+        "ddp",
+    ):
         return replace(recipe, sharding="none")
     flat = recipe.sharding in ("fsdp", "hsdp") and recipe.fsdp_version == 1
     if flat and recipe.framework == "hf_trainer" and recipe.autocast and recipe.training == "full":
@@ -76,10 +95,13 @@ def _effective(recipe: Recipe, degrees: Degrees) -> Recipe:
 
 
 # A default of these moves the answer by more than the spread of the formulae.
-_WEIGHTY = {"checkpointing", "master", "compute", "optimizer", "lora_targets", "sharding"}
+_WEIGHTY = frozenset({"checkpointing", "master", "compute", "optimizer", "sharding"})
+_WIDER = 1.5
 
 
-def _tier(recipe: Recipe, assumed: tuple[str, ...]) -> str:
-    if recipe.sequence_kind != "fixed" or _WEIGHTY & set(assumed):
-        return "loose"
-    return "stated"
+def _spread(counter: str, recipe: Recipe, assumed: tuple[str, ...], constants: MemoryConstants) -> Spread:
+    """That of the framework where rows of it were measured, else the general one; wider after a weighty default."""
+    found = constants.spread.get(f"{counter}.{recipe.framework}") or constants.spread[f"{counter}.stated"]
+    if _WEIGHTY & set(assumed):
+        return Spread(low=min(1.0, found.low * _WIDER), high=found.high * _WIDER)
+    return found

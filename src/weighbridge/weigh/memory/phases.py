@@ -33,9 +33,7 @@ class Kept:
     loss: float
 
 
-def kept_activations(
-    shape: ModelShape, recipe: Recipe, degrees: Degrees, constants: MemoryConstants
-) -> Kept:
+def kept_activations(shape: ModelShape, recipe: Recipe, degrees: Degrees, constants: MemoryConstants) -> Kept:
     tokens = tokens_per_device(recipe, degrees)
     layer = layer_bytes(shape, recipe, constants, degrees.expert)
     stream = layer.stream / (degrees.tensor if recipe.sequence_parallel else 1)
