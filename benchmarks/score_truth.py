@@ -73,7 +73,8 @@ def main() -> int:
 def summary(found: memory.MemoryScore) -> dict[str, Any]:
     groups = {name: asdict(macro(_of(found, quality, counters))) for name, quality, counters in GROUPS}
     textbook = {
-        name: asdict(macro(_of(found, quality, counters), _baseline_error)) for name, quality, counters in GROUPS
+        name: asdict(macro(_of(found, quality, counters), _baseline_error))
+        for name, quality, counters in GROUPS
     }
     for kind in sorted({figure.holdout for figure in found.figures} - {""}):
         for quality in ("A", "B"):

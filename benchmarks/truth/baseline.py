@@ -1,8 +1,8 @@
 """The textbook formula that every calculator starts from, scored in the same run and the same macro form.
 
-Weights + gradients + optimizer states + activations + logits, summed without phases: 34 bytes per token, layer
-and hidden element (Korthikanti 2022, equation 1, fused attention), 2 with checkpointing and one layer recomputed,
-6 bytes per logit; sharded states divided by the ranks. No kernel, framework or allocator enters.
+Weights + gradients + optimizer states + activations + logits, summed without phases: 34 bytes per token,
+layer and hidden element (Korthikanti 2022, equation 1, fused attention), 2 with checkpointing and one layer
+recomputed, 6 bytes per logit; sharded states divided by the ranks. No kernel, framework or allocator enters.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figures scored against measurements, and the macro averages the issue asks for.
 
-A stratum is family x GPU x source with at least three distinct measured figures; macro is the mean over strata
-of the stratum's median (and of its 90th percentile) of |error|.
+A stratum is family x GPU x source with at least three distinct measured figures; macro is the mean over
+strata of the stratum's median (and of its 90th percentile) of |error|.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def strata(
         errors = [value for figure in group if (value := error(figure)) is not None]
         sizes = [abs(value) for value in errors]
         found.append(
-            Stratum(name, len(group), statistics.median(sizes), quantile(sizes, 0.9), statistics.median(errors))
+            Stratum(
+                name, len(group), statistics.median(sizes), quantile(sizes, 0.9), statistics.median(errors)
+            )
         )
     return sorted(found, key=lambda stratum: -stratum.median)
 

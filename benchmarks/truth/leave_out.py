@@ -15,14 +15,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from weighbridge.facts.memory_constants import build_constants, load_memory_tables, provenance
-from weighbridge.schema.memory_constants import MemoryConstants
-from weighbridge.weigh.memory import MemoryEstimate, memory
-
 from truth.figures import Figure, macro, quantile
 from truth.memory import FILE, figures_of
 from truth.rows import Described, describe_all, read_rows
 from truth.shapes import load_shapes
+from weighbridge.facts.memory_constants import build_constants, load_memory_tables, provenance
+from weighbridge.schema.memory_constants import MemoryConstants
+from weighbridge.weigh.memory import MemoryEstimate, memory
 
 _GRID = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
 _PASSES = 2
@@ -96,7 +95,12 @@ def leave_one_out(folder: Path) -> dict[str, Any]:
                 frameworks[figure.row_id] = str(described.recipe.framework)
     found: dict[str, Any] = {}
     for quality in ("A", "B"):
-        for counters in (("allocated",), ("reserved",), ("device",), ("allocated", "reserved", "device", "unnamed")):
+        for counters in (
+            ("allocated",),
+            ("reserved",),
+            ("device",),
+            ("allocated", "reserved", "device", "unnamed"),
+        ):
             chosen = [f for f in out if f.quality == quality and f.counter in counters]
             said = asdict(macro(chosen))
             found[f"{quality} {'+'.join(counters)}"] = {
@@ -121,7 +125,7 @@ def _fit(rows: Rows, left_out: set[int]) -> dict[str, float]:
 
 
 def _best(rows: Rows, values: dict[str, float], name: str, others: list[int]) -> float:
-    """The multiple of the prior with the least mean over strata of median |error|; a tie goes to the prior."""
+    """The multiple of the prior with the least mean |error|, strata weighing alike; ties go to the prior."""
     best, least = values[name], float("inf")
     for factor in sorted(_GRID, key=lambda factor: abs(factor - 1)):
         tried = rows.priors[name] * factor

@@ -1,4 +1,4 @@
-"""Memory of language models against the measured rows: figures by counter, verdicts of the OOM rows, report."""
+"""Memory of language models against the measured rows: figures by counter, verdicts of the OOM rows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from weighbridge.facts.memory_constants import MemoryTables, load_memory_tables
-from weighbridge.schema.model import ModelShape
-from weighbridge.weigh.memory import MemoryEstimate, Missing, memory
-
 from truth.baseline import textbook
 from truth.figures import Figure
 from truth.rows import Described, Row, describe_all, read_rows
 from truth.shapes import load_shapes
+from weighbridge.facts.memory_constants import MemoryTables, load_memory_tables
+from weighbridge.schema.model import ModelShape
+from weighbridge.weigh.memory import MemoryEstimate, Missing, memory
 
 FILE = "memory_lm.csv"
 _UNITS = {"B": 1.0, "MIB": 2.0**20, "GIB": 2.0**30, "MB": 1e6, "GB": 1e9}
@@ -98,7 +97,11 @@ def figures_of(described: Described, answer: MemoryEstimate | Missing) -> Iterat
 
 def _cards_summed(row: Row) -> float:
     """Over how many cards the printed value is a total."""
-    return float(row["n_gpus"]) if "total" in row["mem_scope"].lower() or "sum" in row["mem_scope"].lower() else 1
+    return (
+        float(row["n_gpus"])
+        if "total" in row["mem_scope"].lower() or "sum" in row["mem_scope"].lower()
+        else 1
+    )
 
 
 def _judge_oom(found: MemoryScore, described: Described, answer: MemoryEstimate | Missing) -> None:

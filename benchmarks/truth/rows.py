@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from truth.shapes import key
 from weighbridge.schema.model import ModelShape
 from weighbridge.schema.recipe import Recipe
 from weighbridge.schema.run import Layout
-
-from truth.shapes import key
 
 Row = Mapping[str, str]
 

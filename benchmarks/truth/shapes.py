@@ -13,7 +13,8 @@ from pathlib import Path
 from weighbridge.schema.model import ModelShape
 
 _TIED = ("gemma", "llama-3.2", "mpt", "falcon-7b", "falcon-40b")
-# models.csv gives the width of a dense layer for these; their experts are narrower (HF config moe_intermediate_size).
+# models.csv gives the width of a dense layer for these; their experts are narrower (HF config,
+# moe_intermediate_size).
 _EXPERT_WIDTH = {"qwen3-30b-a3b": 768, "qwen3-235b-a22b": 1536}
 
 

@@ -1,7 +1,7 @@
 """Loads the constants of the memory formulae and the framework defaults as the kernel's records.
 
-The file beside it holds for every value its unit, the figures behind it, spread, source and date; ``provenance``
-hands those out for a report. Whoever calls ``weigh.memory`` passes the two records in.
+The file beside it holds for every value its unit, the figures behind it, spread, source and date;
+``provenance`` hands those out for a report. Whoever calls ``weigh.memory`` passes the two records in.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def load_memory_tables(path: Path = FILE) -> MemoryTables:
 def build_constants(
     values: dict[str, float], spreads: dict[str, Spread], path: Path = FILE
 ) -> MemoryConstants:
-    """Dotted names make the tables (``loss_bytes_per_logit.eager``); every field of the record must be there."""
+    """Dotted names make the tables (``loss_bytes_per_logit.eager``); every field must be there."""
     record: dict[str, Any] = {"spread": spreads}
     for name, value in values.items():
         table, dot, key = name.partition(".")

@@ -1,7 +1,8 @@
 """The constants of the memory formulae, as one record that ``facts`` fills and ``weigh`` reads.
 
 Every field is described, with unit, number of figures behind it, spread, source and date, under the same name
-in ``facts/data/memory_constants.yaml``. Bytes "per hidden" are per token, layer and element of the hidden size.
+in ``facts/data/memory_constants.yaml``. Bytes "per hidden" are per token, layer and element of
+the hidden size.
 """
 
 from __future__ import annotations

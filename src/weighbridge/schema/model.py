@@ -48,3 +48,5 @@ class ModelShape:
     # False: the published model code computes the loss in the dtype of the logits (GPT-BigCode, Qwen 1);
     # True: it raises them to fp32 first, as most do.
     loss_in_fp32: bool = True
+    # False: every token sees every other (encoders).
+    causal: bool = True

@@ -1,4 +1,4 @@
-"""How a language model is trained: everything about memory and speed that is neither the network nor the layout.
+"""How a language model is trained: what memory and speed depend on beside the network and the layout.
 
 Every field is None while unknown, never a guess: ``weigh`` fills a documented default of the framework, says
 so, or refuses and names the field. Degrees of parallelism live in ``schema.run.Layout``.
@@ -18,7 +18,7 @@ Sharding = Literal["none", "ddp", "zero1", "zero2", "zero3", "fsdp", "hsdp", "me
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How one step is computed. ``sequence`` is tokens per sample, ``micro_batch`` samples per device and pass.
+    """How one step is computed. ``sequence``: tokens per sample, ``micro_batch``: samples per pass.
 
     ``master`` is the dtype of the weights that the optimizer changes, ``compute`` that of the products;
     ``autocast`` says whether fp32 is chosen per operator (norms, loss) rather than a pure 16-bit pass.

@@ -77,7 +77,7 @@ def _selective(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) ->
 
 
 def _attention(shape: ModelShape, recipe: Recipe, constants: MemoryConstants, element: float) -> float:
-    """Query, key, value and result, which flash attention and its like keep; eager keeps the scores as well."""
+    """Query, key, value and result, as flash attention keeps them; eager keeps the scores as well."""
     width = 2 * query_width(shape) + 2 * key_width(shape)
     scores = 0.0
     if recipe.attention == "eager" and recipe.sequence is not None:

@@ -3,9 +3,9 @@
     reserved = max over phases of (alive + cached blocks that this phase cannot reuse)
     device   = reserved + CUDA context + communicator buffers
 
-Blocks that nothing else fits stay cached: a share of what grows and shrinks within a step, a larger one of the
-logit-sized blocks, and in the optimizer step most of what forward and backward used, because the states were
-cut out of those segments in the first step. The card bounds it all: the allocator returns cached blocks
+Blocks that nothing else fits stay cached: a share of what grows and shrinks within a step, a larger one of
+the logit-sized blocks, and in the optimizer step most of what forward and backward used, because the states
+were cut out of those segments in the first step. The card bounds it all: the allocator returns cached blocks
 before it gives up, so near the limit the answer lies anywhere between the tensors and the card.
 """
 

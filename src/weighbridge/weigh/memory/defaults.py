@@ -44,7 +44,7 @@ def _key(text: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def version_key(text: str | None, component: str | None) -> tuple[int, ...] | None:
-    """The version of ``component`` in a text such as "torch 2.4.1, transformers 4.48.1"; without one, a date."""
+    """The version of ``component`` in a text such as "torch 2.4.1, transformers 4.48.1", or a date."""
     if not text:
         return None
     if component is not None:

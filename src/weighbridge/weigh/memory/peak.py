@@ -100,7 +100,7 @@ _WIDER = 1.5
 
 
 def _spread(counter: str, recipe: Recipe, assumed: tuple[str, ...], constants: MemoryConstants) -> Spread:
-    """That of the framework where rows of it were measured, else the general one; wider after a weighty default."""
+    """The framework's own where rows of it were measured; wider after a weighty default."""
     found = constants.spread.get(f"{counter}.{recipe.framework}") or constants.spread[f"{counter}.stated"]
     if _WEIGHTY & set(assumed):
         return Spread(low=min(1.0, found.low * _WIDER), high=found.high * _WIDER)

@@ -24,7 +24,7 @@ from weighbridge.weigh.memory.states import States
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Bytes over all layers of this stage: kept at the end of forward, one layer's interior, one layer's input."""
+    """Bytes of this stage: kept by all layers at the end of forward, one layer's interior and its input."""
 
     all_layers: float
     interior: float
@@ -140,7 +140,7 @@ def _gathers(recipe: Recipe) -> bool:
 def _gathered(
     recipe: Recipe, degrees: Degrees, states: States, constants: MemoryConstants
 ) -> dict[str, float]:
-    """Parameters gathered for computing, bucket copies of gradients, casts of weights, dequantised matrices."""
+    """Parameters gathered to compute, bucket copies of gradients, casts of weights, dequantised matrices."""
     gathered = 0.0
     if _gathers(recipe):
         if recipe.fsdp_version == 1:

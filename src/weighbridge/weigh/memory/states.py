@@ -1,4 +1,4 @@
-"""Weights, gradients, optimizer states and step temporaries on one device, by sharding and parallel degrees."""
+"""Weights, gradients, optimizer states and step temporaries on one device, by sharding and degrees."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def weigh_states(
 
 def _local(counted: Parameters, degrees: Degrees, sharded: bool) -> float:
     """Parameters of the fullest pipeline stage: its layers and, at one end, the embedding or the head."""
-    # FSDP takes the expert ranks out of its own: what experts lose to one they do not lose to the other again.
+    # FSDP takes the expert ranks out of its own, so that experts are not divided twice.
     spread = 1 if sharded else degrees.expert
     layers = -(-counted.layers // degrees.pipeline)
     per_layer = (counted.layer + counted.experts / spread) / degrees.tensor
