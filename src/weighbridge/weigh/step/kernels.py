@@ -1,0 +1,102 @@
+"""Which keys of the constants a recipe means: how its kernels are made, who starts them, in which dtype."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weighbridge.schema.recipe import Recipe
+from weighbridge.schema.step_constants import StepConstants
+from weighbridge.schema.step_machine import StepMachine
+from weighbridge.weigh.step.gemm import Rate
+
+_MEGATRON = ("nemo", "megatron", "mlperf")
+_WIDTH = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5625}
+# What runs in place of a dtype that a card has no units for.
+_FALLBACK = {"fp4": "fp8", "fp8": "bf16", "bf16": "fp16", "tf32": "fp32", "fp16": "bf16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """``fusion``: eager, fused, compiled. ``host``: who starts kernels. ``attention``: flash, sdpa, eager."""
+
+    fusion: str
+    host: str
+    attention: str
+    dtype: str
+    product: Rate
+    plain: Rate
+    memory_bytes_per_second: float
+
+
+def choose(recipe: Recipe, machine: StepMachine, constants: StepConstants) -> Kernels:
+    compute = recipe.compute or "bf16"
+    wanted = "tf32" if compute == "fp32" and "tf32" in machine.rates else compute
+    dtype = _supported(wanted, machine)
+    plain = _supported("bf16" if recipe.compute in ("fp8", "fp4") else wanted, machine)
+    return Kernels(
+        fusion=fusion(recipe),
+        host=host(recipe),
+        attention=_attention(recipe, machine),
+        dtype=dtype,
+        product=_rate(dtype, machine, constants),
+        plain=_rate(plain, machine, constants),
+        memory_bytes_per_second=machine.memory_bytes_per_second * constants.memory_share,
+    )
+
+
+def fusion(recipe: Recipe) -> str:
+    if recipe.compile:
+        return "compiled"
+    if recipe.fused_kernels or recipe.framework in _MEGATRON or recipe.sharding == "megatron":
+        return "fused"
+    return "eager"
+
+
+def host(recipe: Recipe) -> str:
+    if recipe.framework in _MEGATRON:
+        return "megatron"
+    if recipe.sharding == "megatron":
+        return "megatron_eager"
+    if recipe.compile:
+        return "compiled"
+    if recipe.framework in ("hf_trainer", "peft", "ms_swift", "unsloth", "deepspeed"):
+        return "hf"
+    return "light"
+
+
+def _attention(recipe: Recipe, machine: StepMachine) -> str:
+    kind = recipe.attention or "sdpa"
+    if kind == "eager":
+        return kind
+    if machine.architecture in ("Volta", "Turing", "Pascal"):
+        return "sdpa"  # FlashAttention 2 needs Ampere; torch falls back to the memory-efficient kernel
+    return "cudnn" if recipe.framework in _MEGATRON else kind
+
+
+def _supported(dtype: str, machine: StepMachine) -> str:
+    seen: set[str] = set()
+    while dtype not in machine.rates and dtype in _FALLBACK and dtype not in seen:
+        seen.add(dtype)
+        dtype = _FALLBACK[dtype]
+    return dtype if dtype in machine.rates else "fp32"
+
+
+def pick(table: dict[str, float] | object, *keys: str) -> float:
+    """The first of ``keys`` in ``table``, else its entry "any"."""
+    for key in keys:
+        if key in table:  # type: ignore[operator]
+            return table[key]  # type: ignore[index,no-any-return]
+    return table["any"]  # type: ignore[index,no-any-return]
+
+
+def _rate(dtype: str, machine: StepMachine, constants: StepConstants) -> Rate:
+    architecture = machine.architecture
+    table = constants.gemm_share.get(architecture, constants.gemm_share["any"])
+    share = pick(table, dtype) * pick(constants.sustained_share, f"{architecture}_{dtype}", architecture)
+    return Rate(
+        flops=machine.rates[dtype] * share,
+        bytes=machine.memory_bytes_per_second * constants.memory_share,
+        multiprocessors=machine.multiprocessors,
+        ramp_depth=pick(constants.ramp_depth, architecture),
+        width=_WIDTH[dtype],
+    )
