@@ -1,0 +1,285 @@
+"""Rows of throughput_lm.csv as the step part's records: shape, recipe, complete layout, machine, measured time.
+
+Reads what ``rows`` reads and adds what only speed needs: copies of the model from the GPU count, links from
+the prose, networks that are described by their name. A row whose tokens per step are unknown is not answered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from weighbridge.facts import candidates, find_gpu
+from weighbridge.facts.records import GpuFact
+from weighbridge.facts.step_machine import step_machine
+from weighbridge.schema.model import ModelShape
+from weighbridge.schema.recipe import Recipe
+from weighbridge.schema.run import Layout
+from weighbridge.schema.step_machine import StepMachine
+from weighbridge.units import GB
+
+from truth.rows import Row, read_rows, recipe_of
+from truth.shapes import key, load_shapes
+
+# Tokens of a Wikipedia sample in BERT's phase 2 over its length of 512 (Krell 2021, arXiv 2107.02027: half is
+# padding), which submissions remove.
+_BERT_FILL = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """``measured`` is seconds per optimizer step as far as the row's figures give it, else ``reason``."""
+
+    row: Row
+    shape: ModelShape | None
+    recipe: Recipe
+    layout: Layout
+    machine: StepMachine | None
+    gpus: int
+    tokens_per_second_per_gpu: float | None
+    step_seconds: float | None
+    flops_per_second_per_gpu: float | None
+    assumed: tuple[str, ...]
+    reason: str | None = None
+
+    @property
+    def stratum(self) -> str:
+        return " / ".join((self.row["family"], self.row["gpu"].split(" (")[0], self.row["source_repo"]))
+
+
+def read_step_rows(folder: Path) -> list[StepRow]:
+    path = folder / "throughput_lm.csv"
+    if not path.exists():
+        return []
+    shapes = load_shapes(folder) | _SPEED_SHAPES
+    rows = [row for row in read_rows(path) if row["quality"] in ("A", "B")]
+    return list(_describe(rows, shapes))
+
+
+def _describe(rows: list[Row], shapes: Mapping[str, ModelShape]) -> Iterator[StepRow]:
+    for row in rows:
+        yield _one(row, shapes)
+
+
+def _one(row: Row, shapes: Mapping[str, ModelShape]) -> StepRow:
+    shape = shapes.get(key(row["model"])) or _named(row["model"])
+    recipe = _recipe(row)
+    gpus = _whole(row["n_gpus"]) or 1
+    layout, recipe, assumed = _layout(row, recipe, gpus, shape)
+    machine, filled = _machine(row)
+    tokens, step, flops, reason = _measured(row, recipe, gpus)
+    if shape is None:
+        reason = "network"
+    return StepRow(
+        row, shape, recipe, layout, machine, gpus, tokens, step, flops, (*assumed, *filled), reason
+    )
+
+
+def _recipe(row: Row) -> Recipe:
+    recipe = recipe_of(row)
+    text = row["framework"].lower()
+    framework = recipe.framework
+    if row["source_repo"].startswith("mlcommons/"):
+        framework = "mlperf"
+    elif "megatron-deepspeed" in text:
+        framework = "megatron_deepspeed"
+    elif "megatron-lm 2" in text:
+        framework = "megatron_lm"
+    elif "llm-foundry" in text:
+        framework = "llm_foundry"
+    elif "deeplearningexamples" in text:
+        framework = "nvidia_examples"
+    elif "megatron" in text or "nemo" in text:
+        framework = "nemo"
+    elif "torchtitan" in text:
+        framework = "torchtitan"
+    changes: dict[str, object] = {"framework": framework}
+    if row["run_type"].startswith("peft:") and recipe.training is None:
+        changes["training"] = "other"
+    if row["n_train"] == "lora" and framework == "mlperf":
+        changes["lora_targets"] = ("qkv", "o_proj")
+    if framework == "nvidia_examples":
+        changes["fused_kernels"] = True
+    if row["family"] == "bert":
+        changes["loss"] = "masked" if row["run_type"] == "pretrain" else "span"
+    if "+sp" in row["parallelism"].lower():
+        changes["sequence_parallel"] = True
+    virtual = re.search(r"VP(\d+)", row["parallelism"])
+    if virtual and recipe.virtual_stages is None:
+        changes["virtual_stages"] = int(virtual[1])
+    if "recompute" in row["act_ckpt"] or row["act_ckpt"].startswith("norm, act"):
+        changes["checkpointing"] = "none"
+    return replace(recipe, **changes)  # type: ignore[arg-type]
+
+
+def _degree(row: Row, name: str) -> int | None:
+    found = _whole(row[f"n_{name}"]) or _whole(row[name])
+    if found is None:
+        match = re.search(rf"\b{name.upper()}\s?(\d+)", row["parallelism"])
+        found = int(match[1]) if match else None
+    return found
+
+
+def _layout(
+    row: Row, recipe: Recipe, gpus: int, shape: ModelShape | None
+) -> tuple[Layout, Recipe, tuple[str, ...]]:
+    """Every degree; where the row is silent, one model per device group as batch and accumulation imply."""
+    tensor, pipeline, context = (_degree(row, name) for name in ("tp", "pp", "cp"))
+    expert = _degree(row, "ep") or 1
+    batch, steps = _whole(row["global_batch"]), _whole(row["grad_accum"])
+    assumed: list[str] = []
+    micro = recipe.micro_batch if row["micro_batch"] else None
+    if tensor is None or pipeline is None:
+        assumed.append("layout")
+        micro = micro or 1
+        copies = max(1, (batch or gpus) // (micro * (steps or 1)))
+        apart = max(1, gpus // copies) if copies <= gpus else 1
+        if copies > gpus:
+            micro = max(1, (batch or 1) // (gpus * (steps or 1)))
+        tensor, pipeline, context = _spread(apart, shape)
+    tensor, pipeline, context = tensor or 1, pipeline or 1, context or 1
+    data = max(1, gpus // (tensor * pipeline * context))
+    if micro is None:
+        micro = recipe.micro_batch or (max(1, (batch or data) // (data * (steps or 1))) if batch else None)
+    local = _whole(row["micro_batch"])
+    if steps is None and batch and micro:
+        steps = max(1, batch // (data * micro))
+    elif steps is None and pipeline > 1 and local and micro:
+        steps = max(1, local // micro)
+    return (
+        Layout(
+            data_parallel=data,
+            tensor_parallel=tensor,
+            pipeline_parallel=pipeline,
+            context_parallel=context,
+            expert_parallel=expert,
+        ),
+        replace(recipe, micro_batch=micro, accumulation=steps),
+        tuple(assumed),
+    )
+
+
+def _spread(devices: int, shape: ModelShape | None) -> tuple[int, int, int]:
+    """Tensor, pipeline and context degrees of one model over ``devices``, by the usual order."""
+    if devices <= 8:
+        return devices, 1, 1
+    if shape is not None and shape.layers * shape.hidden > 1_000_000:
+        return 8, 8, max(1, devices // 64)
+    return 4, 1, devices // 4
+
+
+def _measured(
+    row: Row, recipe: Recipe, gpus: int
+) -> tuple[float | None, float | None, float | None, str | None]:
+    tokens = _number(row["tokens_per_s_gpu"])
+    if tokens is None and _number(row["tokens_per_s_total"]):
+        tokens = (_number(row["tokens_per_s_total"]) or 0.0) / gpus
+    sequence = recipe.sequence
+    samples = _number(row["samples_per_s"])
+    variable = recipe.sequence_kind == "variable"
+    if tokens is None and samples and sequence and not variable:
+        tokens = samples * sequence / gpus
+    if tokens is None and samples and row["family"] == "bert" and sequence:
+        tokens = samples * sequence * _BERT_FILL / gpus
+    step = _number(row["step_time_s"])
+    if step is not None and (variable or "micro" in row["notes"]):
+        step = None
+    flops = _number(row["tflops_per_gpu"])
+    if tokens is None and step is None and flops is None:
+        return None, None, None, "tokens per step (lengths vary)"
+    if sequence is None:
+        return None, None, None, "sequence"
+    return tokens, step, flops * 1e12 if flops else None, None
+
+
+@cache
+def _card(name: str) -> GpuFact | None:
+    found = find_gpu(name)
+    if found is None:
+        fits = candidates(name)
+        found = next((card for card in fits if "80" in card.id and "SXM" in card.id), fits[0] if fits else None)
+    return found
+
+
+def _machine(row: Row) -> tuple[StepMachine | None, tuple[str, ...]]:
+    card = _card(row["gpu"])
+    if card is None:
+        return None, ("gpu",)
+    domain, network = links(row["interconnect"], _whole(row["gpus_per_node"]) or 8, card)
+    joined = step_machine(card, domain=domain, network_bytes_per_second=network)
+    return joined.machine, joined.assumed
+
+
+def links(text: str, per_node: int, card: GpuFact) -> tuple[int | None, float | None]:
+    """Domain of the fast link and network per GPU, where the prose states them."""
+    domain = None if card.id in ("GB200", "GB300") else per_node
+    each = re.search(r"(\d+)x? ?(?:BF3 |ConnectX-\d |NVIDIA |.{0,30}?)(\d+) ?Gb", text)
+    total = re.search(r"(\d+) ?Gb(?:ps|/s)(?: node-node| ?\(|.*per node)", text)
+    single = re.search(r"(\d+) ?Gb/s RDMA per GPU", text)
+    if single:
+        return domain, float(single[1]) / 8 * GB
+    if total:
+        return domain, float(total[1]) / 8 * GB / per_node
+    return domain, None
+
+
+_BERT = {"vocabulary": 30528, "gated": False, "tied_embeddings": True, "position_rows": 512, "norm": "layer",
+         "norm_bias": True, "attention_input_bias": True, "attention_output_bias": True, "mlp_bias": True,
+         "causal": False}  # fmt: skip
+_GPT = {"gated": False, "tied_embeddings": True, "position_rows": 2048, "norm": "layer", "norm_bias": True,
+        "attention_input_bias": True, "attention_output_bias": True, "mlp_bias": True}  # fmt: skip
+
+
+def _gpt(name: str, layers: int, hidden: int, heads: int) -> ModelShape:
+    return ModelShape(name=name, layers=layers, hidden=hidden, ffn_hidden=4 * hidden, heads=heads, kv_heads=heads,
+                      head_dim=hidden // heads, vocabulary=51200, **_GPT)  # type: ignore[arg-type]  # fmt: skip
+
+
+def _bert(name: str, layers: int, hidden: int, heads: int) -> ModelShape:
+    return ModelShape(name=name, layers=layers, hidden=hidden, ffn_hidden=4 * hidden, heads=heads, kv_heads=heads,
+                      head_dim=64, **_BERT)  # type: ignore[arg-type]  # fmt: skip
+
+
+# Published sizes: BERT (Devlin 2018), GPT-3 (Brown 2020), Megatron models (Korthikanti 2022 Table 3; MT-NLG, Smith
+# 2022), gpt-oss (HF openai/gpt-oss-120b config.json). Latent attention, state-space and hybrid networks are not
+# described by a ModelShape and stay unanswered.
+_SPEED_SHAPES = {
+    "bertlarge": _bert("BERT-large", 24, 1024, 16),
+    "bertbase": _bert("BERT-base", 12, 768, 12),
+    "gpt320b": _gpt("GPT3-20B", 44, 6144, 48),
+    "gpt3175b": _gpt("GPT3-175B", 96, 12288, 96),
+    "gpt175b": _gpt("GPT-175B", 96, 12288, 96),
+    "gpt22b": _gpt("GPT-22B", 48, 6144, 64),
+    "gpt530b": _gpt("GPT-530B", 105, 20480, 128),
+    "mtnlg530b": _gpt("MT-NLG-530B", 105, 20480, 128),
+    "gpt1t": _gpt("GPT-1T", 128, 25600, 160),
+    "gptoss120b": ModelShape(
+        name="gpt-oss-120b", layers=36, hidden=2880, ffn_hidden=2880, heads=64, kv_heads=8, head_dim=64,
+        vocabulary=201088, experts=128, experts_per_token=4, expert_ffn_hidden=2880,
+    ),
+}  # fmt: skip
+
+
+def _named(name: str) -> ModelShape | None:
+    match = re.fullmatch(r"GPT h(\d+) L(\d+) a(\d+)", name)
+    if match:
+        hidden, layers, heads = (int(part) for part in match.groups())
+        return _gpt(name, layers, hidden, heads)
+    plain = key(name)
+    aliases = {"llama31405b": "llama31405b", "llama3405b": "llama31405b"}
+    return _SPEED_SHAPES.get(aliases.get(plain, plain))
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _whole(text: str | None) -> int | None:
+    number = _number(text)
+    return None if number is None else int(number)
