@@ -132,7 +132,9 @@ def recipe_of(row: Row) -> Recipe:
 def framework_of(row: Row) -> str | None:
     text = row["framework"].lower()
     if "deepspeed" in text or "deepspeed" in row["parallelism"].lower():
-        return "deepspeed"
+        # QwenLM's finetune_lora_single_gpu.sh is the one of its scripts that does not start the engine.
+        engine = row["source_repo"] != "QwenLM/Qwen" or row["n_train"] != "lora" or row["n_gpus"] != "1"
+        return "deepspeed" if engine else "qwen_finetune"
     found = next((name for word, name in _FRAMEWORKS if word in text), None)
     return "nemo" if found is None and row["n_sharding"] == "megatron" else found
 

@@ -72,13 +72,19 @@ def test_states_are_copies_of_the_master_weights(weigh: Weigh, optimizer: str, c
 
 
 def test_zero_stages_shard_states_then_gradients_then_weights(weigh: Weigh) -> None:
+    # DeepSpeed: 16-bit weights and gradients, and 12 bytes of fp32 master and states, over 4 ranks by stage.
     def parts(sharding: str) -> list[float]:
         alive = weigh(layout=data(4), sharding=sharding).phases[-1].parts
         return [alive[name] / MISTRAL_PARAMETERS for name in ("optimizer_states", "gradients", "weights")]
 
-    assert parts("zero1") == [1.0, 2.0, 2.0]
-    assert parts("zero2") == [1.0, 0.5, 2.0]
-    assert parts("zero3") == [1.0, 0.5, 0.5]
+    assert parts("zero1") == [3.0, 2.0, 2.0]
+    assert parts("zero2") == [3.0, 0.5, 2.0]
+    assert parts("zero3") == [3.0, 0.5, 0.5]
+
+
+def test_deepspeed_raises_its_gradients_to_fp32_for_the_step(weigh: Weigh) -> None:
+    parts = weigh(layout=data(4), sharding="zero2").phases[-1].parts
+    assert parts["step_temporaries"] == MISTRAL_PARAMETERS * 4 / 4
 
 
 def test_nf4_with_double_quantisation_weighs_0_516_bytes_a_weight(weigh: Weigh) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from weighbridge.schema.memory_constants import FrameworkDefault, MemoryConstants, Spread
 from weighbridge.schema.model import ModelShape
-from weighbridge.schema.recipe import Recipe
+from weighbridge.schema.recipe import Recipe, Sharding
 from weighbridge.schema.run import Layout
 from weighbridge.weigh.memory.counters import counters, interval
 from weighbridge.weigh.memory.defaults import fill
@@ -73,21 +73,18 @@ def memory(
     )
 
 
+# What sharding comes to on one rank; DeepSpeed's engine stays, with nothing to gather.
+_ALONE: dict[str, Sharding] = {"fsdp": "none", "hsdp": "none", "ddp": "none", "zero3": "zero2"}
+
+
 def _effective(recipe: Recipe, degrees: Degrees) -> Recipe:
     """What the recipe comes to: one rank shards nothing, and accelerate raises the flat
     parameters of FSDP1 to fp32 when mixed precision is on (accelerator.py).
 
     Only what is trained: adapters keep the base in 16 bits, since one flat parameter has one dtype.
     """
-    if degrees.data * degrees.context == 1 and recipe.sharding in (
-        "fsdp",
-        "hsdp",
-        "zero1",
-        "zero2",
-        "zero3",
-        "ddp",
-    ):
-        return replace(recipe, sharding="none")
+    if degrees.data * degrees.context == 1 and recipe.sharding in _ALONE:
+        return replace(recipe, sharding=_ALONE[recipe.sharding])
     flat = recipe.sharding in ("fsdp", "hsdp") and recipe.fsdp_version == 1
     if flat and recipe.framework == "hf_trainer" and recipe.autocast and recipe.training == "full":
         return replace(recipe, master="fp32")

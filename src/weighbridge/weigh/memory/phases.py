@@ -19,7 +19,7 @@ from weighbridge.weigh.memory.activations import LayerBytes, element_bytes, laye
 from weighbridge.weigh.memory.degrees import Degrees
 from weighbridge.weigh.memory.logits import loss_bytes
 from weighbridge.weigh.memory.records import Phase
-from weighbridge.weigh.memory.states import States
+from weighbridge.weigh.memory.states import States, is_deepspeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +151,11 @@ def _gathered(
             # fully_shard keeps parameters gathered and fp32 gradients whole until the last micro-batch.
             gathered = states.unsharded_all + (2 * states.unsharded_all if recipe.training == "full" else 0)
     buckets = states.gradients if recipe.sharding == "ddp" else 0.0
+    if is_deepspeed(recipe):
+        buckets = constants.zero_bucket_bytes
     casts = 0.0
     if recipe.master == "fp32" and recipe.compute != "fp32" and not _gathers(recipe):
-        split = recipe.sharding == "megatron" or recipe.framework == "deepspeed"
+        split = recipe.sharding == "megatron" or is_deepspeed(recipe)
         casts = 0.0 if split else states.weights / 2
     return {
         "gathered_parameters": gathered,

@@ -51,7 +51,7 @@ def weigh_states(
     adapter_dtype = _adapter_bytes(recipe) if frozen else 0.0
     gradient_bytes = adapter_dtype if frozen else _gradient_bytes(recipe)
     weights = weight_bytes / weight_shards
-    if _split_master(recipe):
+    if _split_master(recipe) and not frozen:
         weights = local * 2.0 / weight_shards
     compute = 2.0 if recipe.compute != "fp32" else 4.0
     quant = _frozen_weight_bytes(counted, local, recipe, constants) / max(local, 1.0) if frozen else compute
@@ -62,7 +62,7 @@ def weigh_states(
         gradients=trained * gradient_bytes / degrees.gradient_shards(recipe),
         optimizer=_optimizer_bytes(recipe, trained, frozen, constants) / state_shards,
         temporaries=_temporaries(recipe, trained, frozen, state_shards, unit * master)
-        + _zero_buffers(recipe, trained, state_shards, constants),
+        + _raised_gradients(recipe, trained, state_shards),
         trained=trained,
         unsharded_unit=unit * quant,
         unsharded_outside=counted.outside_layers / degrees.tensor * compute,
@@ -117,8 +117,8 @@ def _adapter_parameters(shape: ModelShape, counted: Parameters, recipe: Recipe) 
 
 def _adapter_bytes(recipe: Recipe) -> float:
     # PEFT keeps adapters in fp32 beside 16-bit weights, unless one flat parameter must hold both.
-    if recipe.framework == "deepspeed":
-        return _BYTES[recipe.master or "bf16"]  # the engine casts the whole module
+    if is_deepspeed(recipe):
+        return 2.0  # the engine casts the whole module
     if recipe.autocast is not False and not (recipe.sharding or "none").startswith(("fsdp", "hsdp")):
         return 4.0
     return _BYTES[recipe.master or "bf16"]
@@ -129,15 +129,20 @@ def _gradient_bytes(recipe: Recipe) -> float:
         return 0.0
     if _split_master(recipe):
         # fp8 recipes reduce gradients in bf16, bf16 recipes accumulate them in fp32 (Megatron).
-        return 2.0 if recipe.framework == "deepspeed" or recipe.compute == "fp8" else 4.0
+        return 2.0 if is_deepspeed(recipe) or recipe.compute == "fp8" else 4.0
     return 4.0 if recipe.master == "fp32" else 2.0
 
 
 def _split_master(recipe: Recipe) -> bool:
     """Megatron and DeepSpeed keep 16-bit weights and, in the optimizer, an fp32 copy beside fp32 states."""
-    if recipe.training != "full":
-        return False
-    return recipe.sharding == "megatron" or (recipe.framework == "deepspeed" and recipe.master == "fp32")
+    if is_deepspeed(recipe):
+        return recipe.compute != "fp32"
+    return recipe.sharding == "megatron" and recipe.training == "full"
+
+
+def is_deepspeed(recipe: Recipe) -> bool:
+    """ZeRO by its stages is DeepSpeed's; its engine runs on one device as well."""
+    return recipe.framework == "deepspeed" or (recipe.sharding or "").startswith("zero")
 
 
 def _state_bytes(recipe: Recipe, master: float, constants: MemoryConstants) -> float:
@@ -155,21 +160,18 @@ def _state_bytes(recipe: Recipe, master: float, constants: MemoryConstants) -> f
 
 
 def _optimizer_bytes(recipe: Recipe, trained: float, frozen: bool, constants: MemoryConstants) -> float:
-    if frozen:
-        return trained * _state_bytes(recipe, _adapter_bytes(recipe), constants)
-    master = _BYTES[recipe.master or "bf16"]
-    states = _state_bytes(recipe, master, constants)
     if recipe.optimizer_offload:
         return 0.0
     if _split_master(recipe):
         return trained * (4.0 + _state_bytes(recipe, 4.0, constants))
-    return trained * states
+    master = _adapter_bytes(recipe) if frozen else _BYTES[recipe.master or "bf16"]
+    return trained * _state_bytes(recipe, master, constants)
 
 
 def _temporaries(recipe: Recipe, trained: float, frozen: bool, shards: float, unit: float) -> float:
     """A foreach step holds one more copy of what it updates; a fused one nothing; a loop one matrix."""
-    if recipe.optimizer_in_backward or recipe.optimizer_offload:
-        return 0.0
+    if recipe.optimizer_in_backward or recipe.optimizer_offload or is_deepspeed(recipe):
+        return 0.0  # DeepSpeed's Adam is fused
     name = (recipe.optimizer or "adamw").lower()
     width = _adapter_bytes(recipe) if frozen else _BYTES[recipe.master or "bf16"]
     if name in ("adamw8bit", "adam8bit", "adamw4bit") or recipe.optimizer_implementation == "fused":
@@ -191,11 +193,9 @@ def _unsynced(recipe: Recipe, local: float, trained: float, frozen: bool) -> flo
     return covered * (4.0 if recipe.compute == "fp32" else 2.0)
 
 
-def _zero_buffers(recipe: Recipe, trained: float, shards: float, constants: MemoryConstants) -> float:
-    """DeepSpeed raises its share of the gradients to fp32 for the step and holds two reduction buckets."""
-    if recipe.framework != "deepspeed" or not _split_master(recipe):
-        return 0.0
-    return trained * 4.0 / shards + constants.zero_bucket_bytes
+def _raised_gradients(recipe: Recipe, trained: float, shards: float) -> float:
+    """DeepSpeed raises its share of the gradients to fp32 for the step."""
+    return trained * 4.0 / shards if is_deepspeed(recipe) and _split_master(recipe) else 0.0
 
 
 def _dequantised(shape: ModelShape, recipe: Recipe) -> float:
