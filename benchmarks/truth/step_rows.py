@@ -101,10 +101,16 @@ def _recipe(row: Row) -> Recipe:
         changes["training"] = "other"
     if row["n_train"] == "lora" and framework == "mlperf":
         changes["lora_targets"] = ("qkv", "o_proj")
+    if framework == "mlperf" and "v5.1" in row["framework_version"] and row["gpu"].startswith(("B", "GB")):
+        if row["family"] != "bert":
+            changes["compute"] = "fp4"  # NVIDIA's v5.1 code trains the language models in NVFP4 on Blackwell
     if framework == "nvidia_examples":
         changes["fused_kernels"] = True
     if row["family"] == "bert":
         changes["loss"] = "masked" if row["run_type"] == "pretrain" else "span"
+    lengths = _lengths(row)
+    if recipe.sequence_kind == "variable" and lengths is not None:
+        changes["sequence"] = lengths
     if "+sp" in row["parallelism"].lower():
         changes["sequence_parallel"] = True
     virtual = re.search(r"VP(\d+)", row["parallelism"])
@@ -113,6 +119,18 @@ def _recipe(row: Row) -> Recipe:
     if "recompute" in row["act_ckpt"] or row["act_ckpt"].startswith("norm, act"):
         changes["checkpointing"] = "none"
     return replace(recipe, **changes)  # type: ignore[arg-type]
+
+
+def _lengths(row: Row) -> int | None:
+    """Mean tokens per sample of data whose lengths vary: a property of the data, from two figures of one run."""
+    tokens, step = _number(row["tokens_per_s_gpu"]), _number(row["step_time_s"])
+    micro, gpus = _whole(row["micro_batch"]), _whole(row["n_gpus"]) or 1
+    samples = _number(row["samples_per_s"])
+    if tokens and samples:
+        return round(tokens * gpus / samples)
+    if tokens and step and micro:
+        return round(tokens * step / (micro * (_whole(row["grad_accum"]) or 1)))
+    return None
 
 
 def _degree(row: Row, name: str) -> int | None:
@@ -209,7 +227,13 @@ def _machine(row: Row) -> tuple[StepMachine | None, tuple[str, ...]]:
     if card is None:
         return None, ("gpu",)
     domain, network = links(row["interconnect"], _whole(row["gpus_per_node"]) or 8, card)
-    joined = step_machine(card, domain=domain, network_bytes_per_second=network)
+    watts = re.search(r"(\d+)W\b", row["gpu"])
+    joined = step_machine(
+        card,
+        domain=domain,
+        network_bytes_per_second=network,
+        power_watts=float(watts[1]) if watts else None,
+    )
     return joined.machine, joined.assumed
 
 
@@ -248,7 +272,7 @@ def _bert(name: str, layers: int, hidden: int, heads: int) -> ModelShape:
 # described by a ModelShape and stay unanswered.
 _SPEED_SHAPES = {
     "bertlarge": _bert("BERT-large", 24, 1024, 16),
-    "bertbase": _bert("BERT-base", 12, 768, 12),
+    "bert": _bert("BERT-base", 12, 768, 12),
     "gpt320b": _gpt("GPT3-20B", 44, 6144, 48),
     "gpt3175b": _gpt("GPT3-175B", 96, 12288, 96),
     "gpt175b": _gpt("GPT-175B", 96, 12288, 96),

@@ -36,8 +36,10 @@ def step_machine(
     *,
     domain: int | None = None,
     network_bytes_per_second: float | None = None,
+    power_watts: float | None = None,
 ) -> Joined:
-    """``domain`` GPUs share the fast link; ``network_bytes_per_second`` is one GPU's part of its node's."""
+    """``domain`` GPUs share the fast link; ``network_bytes_per_second`` is one GPU's part of its node's;
+    ``power_watts`` the limit set, where it is not the sheet's."""
     assumed: list[str] = []
     share = 1 / fact.devices_per_card
     rates = {
@@ -63,6 +65,7 @@ def step_machine(
             memory_bytes_per_second=(fact.memory_bandwidth_gigabytes_per_second or 0.0) * GB * share,
             memory_bytes=fact.memory_gigabytes * GB * share,
             multiprocessors=int((fact.multiprocessors or _MULTIPROCESSORS.get(fact.architecture.partition(" ")[0], 100)) * share),
+            power_watts=power_watts or (fact.power_watts * share if fact.power_watts else None),
             link_kind="pcie" if bridged else "nvlink",
             # PCIe cards with a bridge are joined in pairs only: a box of them talks over PCIe.
             link_bytes_per_second=pcie if bridged else (link or 0.0) * GB * share,

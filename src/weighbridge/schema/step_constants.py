@@ -29,7 +29,10 @@ class StepConstants:
     loses before its pipeline runs full. attention_*_share: rate of the fused kernel over the dense rate, by
     architecture and kernel, causal half counted. score_bytes: bytes per score of an unfused attention, one
     forward pass. norm_bytes, activation_bytes, residual_bytes: per element of hidden, of the middle layer and
-    of hidden again, forward, by how kernels are made. logit_bytes: per logit, forward and backward.
+    of hidden again, forward, by how kernels are made. power_watts_per_teraflop: of the card of each
+    architecture whose benchmark gemm_share is; a card with less power per rate holds (share)^power_exponent of
+    it. contention_share: of hidden communication that comes back as slower compute. expert_slowness: time of
+    grouped expert products over dense ones of their shape, imbalance included. logit_bytes: per logit, forward and backward.
     backward_bytes_ratio: bytes of backward over forward for such operators. host_layer_seconds: what the
     host needs to start one layer's forward pass. kernel_seconds: least time of one kernel on the device.
     """
@@ -38,6 +41,8 @@ class StepConstants:
     sustained_share: Table
     ramp_depth: Table
     memory_share: float
+    power_watts_per_teraflop: Table
+    power_exponent: float
     attention_forward_share: Mapping[str, Table]
     attention_backward_ratio: float
     score_bytes: float
@@ -63,7 +68,7 @@ class StepConstants:
     network_latency_seconds: float
     overlap_share: Table
     tensor_overlap_share: Table
-    expert_imbalance: float
+    expert_slowness: float
     routing_bytes: float
-    frozen_gather_overlap: float
+    contention_share: float
     spread: Mapping[str, StepSpread]

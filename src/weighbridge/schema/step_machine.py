@@ -23,6 +23,7 @@ class StepMachine:
     memory_bytes_per_second: float
     memory_bytes: float
     multiprocessors: int
+    power_watts: float | None
     link_kind: str
     link_bytes_per_second: float
     domain: int

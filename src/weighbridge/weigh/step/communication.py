@@ -120,12 +120,14 @@ def _replicas(
     width = 4.0 if recipe.compute == "fp32" else 2.0
     if recipe.sharding in ("fsdp", "hsdp", "zero3"):
         whole = dense * width
+        # torchtitan and torchtune-like FSDP2 recipes reduce in fp32 (MixedPrecisionPolicy.reduce_dtype).
+        reduced = 4.0 if recipe.framework in ("torchtitan", "torchao") else width
         if recipe.base_quant in ("nf4", "int4"):
             whole = dense * 0.55
         gather = collective_seconds("all_gather", whole, ranks, stride, machine, constants)
         again = 2.0
         reduce = 0.0 if frozen else collective_seconds(
-            "reduce_scatter", dense * width, ranks, stride, machine, constants
+            "reduce_scatter", dense * reduced, ranks, stride, machine, constants
         )
         return again * gather + reduce, 0.0
     sent = dense * (0.01 if frozen else 1.0)

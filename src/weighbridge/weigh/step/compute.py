@@ -11,7 +11,7 @@ from weighbridge.schema.step_machine import StepMachine
 from weighbridge.weigh.memory.degrees import Degrees
 from weighbridge.weigh.memory.parameters import key_width, mlp_matrices, query_width, target_kinds
 from weighbridge.weigh.step.gemm import gemm_seconds
-from weighbridge.weigh.step.kernels import Kernels, pick
+from weighbridge.weigh.step.kernels import Kernels, pick, power_share
 from weighbridge.weigh.step.operators import LayerWork, Product, head_product, layer_work
 
 
@@ -44,7 +44,7 @@ def weigh_passes(
     tokens = (recipe.micro_batch or 1) * (recipe.sequence or 1) / degrees.context
     work = layer_work(shape, tokens, float(recipe.sequence or 1), degrees)
     frozen = recipe.training != "full"
-    products = _products(work.products, kernels, frozen)
+    products = _products(work.products, kernels, frozen, constants.expert_slowness)
     attention = _attention(shape, work, kernels, machine, constants)
     memory = _memory(shape, recipe, work, kernels, constants, degrees)
     dequantise = _dequantise(shape, recipe, degrees, kernels, constants)
@@ -97,14 +97,17 @@ def recompute_shares(recipe: Recipe, constants: StepConstants) -> dict[str, floa
     return {"any": 0.0}
 
 
-def _products(products: tuple[Product, ...], kernels: Kernels, frozen: bool) -> tuple[float, float]:
+def _products(
+    products: tuple[Product, ...], kernels: Kernels, frozen: bool, expert_slowness: float
+) -> tuple[float, float]:
     forward = backward = 0.0
     for one in products:
         rate = kernels.product
-        forward += one.count * gemm_seconds(one.m, one.n, one.k, rate, one.groups)
-        backward += one.count * gemm_seconds(one.m, one.k, one.n, rate, one.groups)
+        count = one.count * (expert_slowness if one.groups > 1 else 1.0)
+        forward += count * gemm_seconds(one.m, one.n, one.k, rate, one.groups)
+        backward += count * gemm_seconds(one.m, one.k, one.n, rate, one.groups)
         if not frozen:
-            backward += one.count * gemm_seconds(one.k, one.n, one.m, rate, one.groups)
+            backward += count * gemm_seconds(one.k, one.n, one.m, rate, one.groups)
     return forward, backward
 
 
@@ -125,7 +128,8 @@ def _attention(
     rate = machine.rates.get(dtype, machine.rates["fp32"])
     if kernels.plain.width == 4.0:
         rate = machine.rates.get("tf32", machine.rates["fp32"])
-    return work.score_flops / (rate * pick(table, kernels.attention) * narrow)
+    share = pick(table, kernels.attention) * narrow * power_share(machine, constants)
+    return work.score_flops / (rate * share)
 
 
 def _memory(

@@ -28,14 +28,14 @@ class Kernels:
     memory_bytes_per_second: float
 
 
-def choose(recipe: Recipe, machine: StepMachine, constants: StepConstants) -> Kernels:
+def choose(recipe: Recipe, experts: bool, machine: StepMachine, constants: StepConstants) -> Kernels:
     compute = recipe.compute or "bf16"
     wanted = "tf32" if compute == "fp32" and "tf32" in machine.rates else compute
     dtype = _supported(wanted, machine)
     plain = _supported("bf16" if recipe.compute in ("fp8", "fp4") else wanted, machine)
     return Kernels(
         fusion=fusion(recipe),
-        host=host(recipe),
+        host=host(recipe, experts),
         attention=_attention(recipe, machine),
         dtype=dtype,
         product=_rate(dtype, machine, constants),
@@ -52,7 +52,9 @@ def fusion(recipe: Recipe) -> str:
     return "eager"
 
 
-def host(recipe: Recipe) -> str:
+def host(recipe: Recipe, experts: bool = False) -> str:
+    if experts:
+        return "megatron_experts" if recipe.sharding == "megatron" else "experts"
     if recipe.framework in _MEGATRON:
         return "megatron"
     if recipe.sharding == "megatron":
@@ -89,10 +91,20 @@ def pick(table: dict[str, float] | object, *keys: str) -> float:
     return table["any"]  # type: ignore[index,no-any-return]
 
 
+def power_share(machine: StepMachine, constants: StepConstants) -> float:
+    """What a card with less power per rate than its architecture's reference holds of the sheet's rate."""
+    reference = constants.power_watts_per_teraflop.get(machine.architecture)
+    rate = machine.rates.get("fp16", machine.rates.get("bf16"))
+    if machine.power_watts is None or reference is None or rate is None:
+        return 1.0
+    return float(min(1.0, machine.power_watts / (rate / 1e12 * reference)) ** constants.power_exponent)
+
+
 def _rate(dtype: str, machine: StepMachine, constants: StepConstants) -> Rate:
     architecture = machine.architecture
     table = constants.gemm_share.get(architecture, constants.gemm_share["any"])
     share = pick(table, dtype) * pick(constants.sustained_share, f"{architecture}_{dtype}", architecture)
+    share *= power_share(machine, constants)
     return Rate(
         flops=machine.rates[dtype] * share,
         bytes=machine.memory_bytes_per_second * constants.memory_share,

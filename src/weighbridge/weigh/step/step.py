@@ -43,7 +43,7 @@ def step_time(
         return Missing((*missing, *degrees))
     if missing:
         return Missing(missing)
-    kernels = choose(recipe, machine, constants)
+    kernels = choose(recipe, shape.experts is not None, machine, constants)
     counted = count(shape)
     passes = weigh_passes(shape, recipe, degrees, kernels, machine, constants)
     traffic = weigh_traffic(shape, counted, recipe, degrees, machine, constants)
@@ -82,7 +82,8 @@ def _assemble(
         constants.overlap_share, f"{traffic.replicas_overlap}_{machine.link_kind}", traffic.replicas_overlap
     )
     exposed_gather, hidden_gather = _hide(traffic.gather, gather_share * started, layers)
-    micro_seconds = started + exposed_layers + exposed_stage + exposed_gather
+    contention = constants.contention_share * (hidden_layers + hidden_gather)
+    micro_seconds = started + contention + exposed_layers + exposed_stage + exposed_gather
     bubble = bubble_share(degrees.pipeline, micro, schedule_of(recipe), chunks) * micro * micro_seconds
     # The head sits on the last stage alone, and every other stage waits for it.
     if degrees.pipeline > 1:
@@ -97,7 +98,9 @@ def _assemble(
         "backward": micro * back,
         "recompute": micro * again,
         "launch": micro * (started - device),
-        "communication": micro * (exposed_layers + exposed_stage + exposed_gather) + exposed_replicas,
+        "communication": micro * (contention + exposed_layers + exposed_stage + exposed_gather)
+        + exposed_replicas
+        + constants.contention_share * hidden_replicas,
         "bubble": bubble,
         "optimizer": optimizer,
         "overhead": overhead,
