@@ -20,9 +20,10 @@ _EXPERT_WIDTH = {"qwen3-30b-a3b": 768, "qwen3-235b-a22b": 1536}
 
 def key(name: str) -> str:
     """Names compare without case, separators and the suffixes that do not change the network."""
-    plain = re.sub(r"\(.*?\)", "", name.lower()).strip()
+    plain = re.sub(r"\(.*?\)", "", name.lower().rsplit("/", 1)[-1]).strip().removeprefix("meta-")
     plain = re.sub(r"-(hf|base|instruct|chat|v0\.[0-9]|4k-instruct|[0-9]+k)(?=$|-)", "", plain)
-    plain = re.sub(r"-(base|instruct|chat)(?=$|-)", "", plain)
+    plain = re.sub(r"-(base|instruct|chat|it)(?=$|-)", "", plain)
+    plain = re.sub(r"(?<=\d)[._](?=\d)", "p", plain)
     return re.sub(r"[^a-z0-9]", "", plain)
 
 
@@ -35,7 +36,7 @@ def load_shapes(folder: Path) -> dict[str, ModelShape]:
     with (Path(__file__).parent / "models_more.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             shapes.setdefault(key(row["model"]), _full(row))
-    aliases = {"tinyllama": "tinyllama11b", "phi15": "phi15", "mistral7b": "mistral7b"}
+    aliases = {"tinyllama": "tinyllama1p1b", "zephyr7bbeta": "mistral7b", "zephyr7b": "mistral7b"}
     for alias, target in aliases.items():
         if target in shapes:
             shapes.setdefault(alias, shapes[target])

@@ -119,8 +119,8 @@ def _fp8_inputs(recipe: Recipe) -> bool:
 def _feed_forward(shape: ModelShape, recipe: Recipe) -> float:
     """Elements per unit of width: gate, up, activated, product; or first product and activated."""
     kept = 3.0 if shape.gated else 1.0
-    if shape.gated and recipe.compile:
-        kept = 2.0  # the activated half is made again inside the fused backward
+    if shape.gated and recipe.framework == "nemo":
+        kept = 2.0  # Transformer Engine makes the activated half again inside its fused backward
     adapted = "mlp" in target_kinds(recipe.lora_targets or ()) and not recipe.lora_dropout
     keeps_input = _trains_all(recipe) or adapted
     return kept + ((0.5 if _fp8_inputs(recipe) else 1.0) if keeps_input else 0.0)

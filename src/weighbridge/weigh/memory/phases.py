@@ -108,7 +108,15 @@ def phases(
     already = max(states.gradients, unsynced) if (recipe.accumulation or 1) > 1 else 0.0
     head_gradient = states.unsharded_head if recipe.training == "full" and _gathers(recipe) else 0.0
     return (
-        Phase("loss", working | {"gradients": already, "activations": kept.all_layers, "logits": kept.loss}),
+        Phase(
+            "loss",
+            working
+            | {
+                "gradients": already + _head_gradient_in_loss(recipe, states),
+                "activations": kept.all_layers,
+                "logits": kept.loss,
+            },
+        ),
         Phase(
             "backward_start",
             working
@@ -131,6 +139,12 @@ def phases(
             "optimizer", resident | {"gradients": states.gradients, "step_temporaries": states.temporaries}
         ),
     )
+
+
+def _head_gradient_in_loss(recipe: Recipe, states: States) -> float:
+    """A loss that makes the logits in chunks sums the head's gradient chunk by chunk while they are alive."""
+    chunked = recipe.loss in ("chunked", "linear_fused") and recipe.training == "full"
+    return states.unsharded_head if chunked else 0.0
 
 
 def _gathers(recipe: Recipe) -> bool:
