@@ -20,6 +20,7 @@ from weighbridge.schema.recipe import Recipe
 from weighbridge.schema.run import Layout
 from weighbridge.schema.step_machine import StepMachine
 from weighbridge.units import GB
+from weighbridge.weigh.memory import count
 
 from truth.rows import Row, read_rows, recipe_of
 from truth.shapes import key, load_shapes
@@ -27,6 +28,8 @@ from truth.shapes import key, load_shapes
 # Tokens of a Wikipedia sample in BERT's phase 2 over its length of 512 (Krell 2021, arXiv 2107.02027: half is
 # padding), which submissions remove.
 _BERT_FILL = 0.5
+# The NVIDIA example since 21.11 reads through LDDL, which bins samples by length in steps of 64.
+_BINNED_FILL = 0.5 + 32 / 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def read_step_rows(folder: Path) -> list[StepRow]:
     path = folder / "throughput_lm.csv"
     if not path.exists():
         return []
-    shapes = load_shapes(folder) | _SPEED_SHAPES
+    shapes = load_shapes(folder) | {key(name): shape for name, shape in _SPEED_SHAPES.items()}
     rows = [row for row in read_rows(path) if row["quality"] in ("A", "B")]
     return list(_describe(rows, shapes))
 
@@ -65,12 +68,14 @@ def _describe(rows: list[Row], shapes: Mapping[str, ModelShape]) -> Iterator[Ste
 
 
 def _one(row: Row, shapes: Mapping[str, ModelShape]) -> StepRow:
-    shape = shapes.get(key(row["model"])) or _named(row["model"])
+    shape = _shape(row["model"], shapes)
     recipe = _recipe(row)
     gpus = _whole(row["n_gpus"]) or 1
     layout, recipe, assumed = _layout(row, recipe, gpus, shape)
     machine, filled = _machine(row)
     tokens, step, flops, reason = _measured(row, recipe, gpus)
+    if "power limited" in row["gpu"] and not re.search(r"\d+W", row["gpu"]):
+        reason = "power_watts"
     if shape is None:
         reason = "network"
     return StepRow(
@@ -105,7 +110,7 @@ def _recipe(row: Row) -> Recipe:
         if row["family"] != "bert":
             changes["compute"] = "fp4"  # NVIDIA's v5.1 code trains the language models in NVFP4 on Blackwell
     if framework == "nvidia_examples":
-        changes["fused_kernels"] = True
+        changes["fused_kernels"] = False
     if row["family"] == "bert":
         changes["loss"] = "masked" if row["run_type"] == "pretrain" else "span"
     lengths = _lengths(row)
@@ -157,7 +162,7 @@ def _layout(
         apart = max(1, gpus // copies) if copies <= gpus else 1
         if copies > gpus:
             micro = max(1, (batch or 1) // (gpus * (steps or 1)))
-        tensor, pipeline, context = _spread(apart, shape)
+        tensor, pipeline, context = _spread(apart, shape, row)
     tensor, pipeline, context = tensor or 1, pipeline or 1, context or 1
     data = max(1, gpus // (tensor * pipeline * context))
     if micro is None:
@@ -180,13 +185,20 @@ def _layout(
     )
 
 
-def _spread(devices: int, shape: ModelShape | None) -> tuple[int, int, int]:
-    """Tensor, pipeline and context degrees of one model over ``devices``, by the usual order."""
-    if devices <= 8:
-        return devices, 1, 1
-    if shape is not None and shape.layers * shape.hidden > 1_000_000:
-        return 8, 8, max(1, devices // 64)
-    return 4, 1, devices // 4
+def _spread(devices: int, shape: ModelShape | None, row: Row) -> tuple[int, int, int]:
+    """Tensor, pipeline and context degrees of one model over ``devices``: the least tensor degree whose 16-bit
+    weights leave room, pipeline stages where eight tensor ranks do not, context for what is left."""
+    card = _card(row["gpu"])
+    if shape is None or card is None:
+        return min(devices, 8), 1, max(1, devices // 8)
+    weights, memory = 2.0 * count(shape).total, card.memory_gigabytes * GB
+    stages = 8 if weights / 8 > 0.8 * memory and devices >= 64 else 1
+    tensor = 1
+    # With an optimizer beside them weights may take a quarter of what they may take alone.
+    room = (0.2 if row["n_train"] == "full" else 0.8) * memory
+    while tensor < 8 and tensor * stages < devices and weights / (tensor * stages) > room:
+        tensor *= 2
+    return tensor, stages, max(1, devices // (tensor * stages))
 
 
 def _measured(
@@ -202,6 +214,8 @@ def _measured(
         tokens = samples * sequence / gpus
     if tokens is None and samples and row["family"] == "bert" and sequence:
         tokens = samples * sequence * _BERT_FILL / gpus
+    if tokens and row["family"] == "bert" and sequence == 512 and recipe.framework == "nvidia_examples":
+        tokens *= _BINNED_FILL
     step = _number(row["step_time_s"])
     if step is not None and (variable or "micro" in row["notes"]):
         step = None
@@ -271,16 +285,17 @@ def _bert(name: str, layers: int, hidden: int, heads: int) -> ModelShape:
 # 2022), gpt-oss (HF openai/gpt-oss-120b config.json). Latent attention, state-space and hybrid networks are not
 # described by a ModelShape and stay unanswered.
 _SPEED_SHAPES = {
-    "bertlarge": _bert("BERT-large", 24, 1024, 16),
-    "bert": _bert("BERT-base", 12, 768, 12),
-    "gpt320b": _gpt("GPT3-20B", 44, 6144, 48),
-    "gpt3175b": _gpt("GPT3-175B", 96, 12288, 96),
-    "gpt175b": _gpt("GPT-175B", 96, 12288, 96),
-    "gpt22b": _gpt("GPT-22B", 48, 6144, 64),
-    "gpt530b": _gpt("GPT-530B", 105, 20480, 128),
-    "mtnlg530b": _gpt("MT-NLG-530B", 105, 20480, 128),
-    "gpt1t": _gpt("GPT-1T", 128, 25600, 160),
-    "gptoss120b": ModelShape(
+    "BERT-large": _bert("BERT-large", 24, 1024, 16),
+    "BERT-base": _bert("BERT-base", 12, 768, 12),
+    "GPT3-20B": _gpt("GPT3-20B", 44, 6144, 48),
+    "GPT-3-175B": _gpt("GPT3-175B", 96, 12288, 96),
+    "GPT3-175B": _gpt("GPT3-175B", 96, 12288, 96),
+    "GPT-175B": _gpt("GPT-175B", 96, 12288, 96),
+    "GPT-22B": _gpt("GPT-22B", 48, 6144, 64),
+    "GPT-530B": _gpt("GPT-530B", 105, 20480, 128),
+    "MT-NLG-530B": _gpt("MT-NLG-530B", 105, 20480, 128),
+    "GPT-1T": _gpt("GPT-1T", 128, 25600, 160),
+    "GPT OSS 120B": ModelShape(
         name="gpt-oss-120b", layers=36, hidden=2880, ffn_hidden=2880, heads=64, kv_heads=8, head_dim=64,
         vocabulary=201088, experts=128, experts_per_token=4, expert_ffn_hidden=2880,
     ),
@@ -292,9 +307,14 @@ def _named(name: str) -> ModelShape | None:
     if match:
         hidden, layers, heads = (int(part) for part in match.groups())
         return _gpt(name, layers, hidden, heads)
-    plain = key(name)
-    aliases = {"llama31405b": "llama31405b", "llama3405b": "llama31405b"}
-    return _SPEED_SHAPES.get(aliases.get(plain, plain))
+    return None
+
+
+def _shape(name: str, shapes: Mapping[str, ModelShape]) -> ModelShape | None:
+    for written in (name, name.replace("_", "-"), name.upper().replace("LLAMA3-405B", "Llama-3.1-405B")):
+        if key(written) in shapes:
+            return shapes[key(written)]
+    return _named(name)
 
 
 def _number(text: str | None) -> float | None:

@@ -96,8 +96,18 @@ def _expert(
     if degrees.expert == 1 or shape.experts is None:
         return 0.0
     share = (shape.layers if shape.moe_layers is None else shape.moe_layers) / shape.layers
-    payload = stream * (shape.experts_per_token or 1) / degrees.tensor
-    once = collective_seconds("all_to_all", payload, degrees.expert, degrees.tensor, machine, constants)
+    chosen = float(shape.experts_per_token or 1)
+    payload = stream / degrees.tensor
+    # Expert ranks take in the tensor ranks, so that neighbours lie side by side.
+    domains = -(-degrees.expert // machine.domain)
+    once = collective_seconds(
+        "all_to_all", payload * chosen, min(degrees.expert, machine.domain), 1, machine, constants
+    )
+    if domains > 1:
+        # A token crosses to a domain once, however many of its experts live there (DeepEP).
+        copies = min(chosen, float(domains)) * (domains - 1) / domains
+        far = payload * copies / (machine.network_bytes_per_second * constants.network_share)
+        once = max(once, far + constants.network_latency_seconds)
     return passes * 2.0 * once * share
 
 

@@ -148,7 +148,9 @@ def _memory(
     moved += work.middle_elements * constants.activation_bytes[kernels.fusion]
     moved += work.routed_elements * constants.routing_bytes
     if recipe.training != "full":
-        moved += _adapter_elements(shape, recipe, work.hidden_elements / shape.hidden) * constants.adapter_bytes
+        moved += _adapter_elements(shape, recipe, work.hidden_elements / shape.hidden) * (
+            constants.adapter_bytes / degrees.tensor
+        )
     return moved * wide / kernels.memory_bytes_per_second
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from weighbridge.schema.recipe import Recipe
 from weighbridge.schema.step_constants import StepConstants
 from weighbridge.schema.step_machine import StepMachine
+from weighbridge.weigh.memory.defaults import version_key
 from weighbridge.weigh.step.gemm import Rate
 
 _MEGATRON = ("nemo", "megatron", "mlperf")
@@ -54,7 +56,13 @@ def fusion(recipe: Recipe) -> str:
 
 def host(recipe: Recipe, experts: bool = False) -> str:
     if experts:
-        return "megatron_experts" if recipe.sharding == "megatron" else "experts"
+        if recipe.framework not in _MEGATRON:
+            return "experts"
+        year = version_key(recipe.framework_version, None)
+        release = re.match(r"(\d\d)\.\d\d", recipe.framework_version or "")
+        # NeMo containers of 2026 capture expert layers in CUDA graphs and dispatch without waiting for the host.
+        late = (year is not None and year >= (2026,)) or (release is not None and int(release[1]) >= 26)
+        return "megatron_experts_graphs" if late else "megatron_experts"
     if recipe.framework in _MEGATRON:
         return "megatron"
     if recipe.sharding == "megatron":

@@ -69,15 +69,18 @@ def _assemble(
 ) -> StepEstimate:
     micro = recipe.accumulation or 1
     layers = shape.layers / degrees.pipeline
-    chunks = recipe.virtual_stages or 1
+    chunks = recipe.virtual_stages or (2 if recipe.pipeline_schedule == "interleaved" else 1)
     head = passes.head / degrees.pipeline
     device = layers * passes.layer + head
     host = layers * passes.host_layer + (passes.host_layer if degrees.pipeline == 1 else 0.0)
     # Kernels queue up: host and device overlap except where they are equally busy.
     started = (device**4 + host**4) ** 0.25 if host else device
-    hidden_layers = min(layers * traffic.layer_hideable, 0.9 * device)
-    exposed_layers = layers * (traffic.layer + traffic.layer_hideable) - hidden_layers
-    exposed_stage = traffic.stage * chunks
+    # Interleaved schedules send one chunk while the next computes.
+    stage_hideable = traffic.stage * chunks if chunks > 1 else 0.0
+    hideable = layers * traffic.layer_hideable + stage_hideable
+    hidden_layers = min(hideable, 0.9 * device)
+    exposed_layers = layers * traffic.layer + hideable - hidden_layers
+    exposed_stage = 0.0 if chunks > 1 else traffic.stage
     gather_share = pick(
         constants.overlap_share, f"{traffic.replicas_overlap}_{machine.link_kind}", traffic.replicas_overlap
     )
