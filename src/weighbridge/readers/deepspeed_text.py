@@ -104,6 +104,8 @@ class _Log:
     events: list[Event] = field(default_factory=list)
     row: Row | None = None
     ahead: Row = field(default_factory=dict)
+    peaks: Row = field(default_factory=dict)
+    memory_line: int | None = None
     line: int = 0
     last_step: int | None = None
     last_iteration: int | None = None
@@ -172,8 +174,9 @@ class _Log:
         rank = _RANK.search(line, 0, start)
         reduced = timers.get("bwd_allreduce")
         backward = timers.get("bwd_inner")
-        if backward is None and "bwd" in timers:
-            backward = timers["bwd"] - (reduced or 0.0)
+        if backward is None and timers.get("bwd", 0.0) >= (reduced or 0.0) and line.endswith(b"\n"):
+            # Not in a cut line, whose bwd_inner may be what is missing.
+            backward = timers["bwd"] - (reduced or 0.0) if "bwd" in timers else None
         cells: Row = {
             "rank": int(rank[1] or rank[2]) if rank else None,
             "at_seconds": at,
@@ -280,35 +283,40 @@ class _Log:
         if found := _RATE.search(line):
             self.ahead["samples_per_second"] = float(found[1])
         if found := _TIMER_PEAK.search(line):
-            _raise_to(self.ahead, "allocated_bytes", float(found[1]) * GIB)
+            self._peak("allocated_bytes", float(found[1]) * GIB)
 
     def _breakdown(self, line: bytes) -> None:
         if b"mem_allocated" in line:
             if found := _BREAKDOWN_PEAK.search(line):
-                _raise_to(self.ahead, "allocated_bytes", float(found[1]) * GIB)
+                self._peak("allocated_bytes", float(found[1]) * GIB)
             if found := _BREAKDOWN_RESERVED.search(line):
-                _raise_to(self.ahead, "reserved_bytes", float(found[1]) * GIB)
+                self._peak("reserved_bytes", float(found[1]) * GIB)
 
     def _memory(self, line: bytes) -> None:
         if found := _PEAKS.search(line):
             unit = GIB if found[2] == b"GB" else MIB
             now, peak = float(found[3]), float(found[4])
-            _raise_to(self.ahead, "allocated_bytes", float(found[1]) * unit)
+            self._peak("allocated_bytes", float(found[1]) * unit)
             # Max_CA is rounded to a whole number, CA to two decimals: where CA rounds to it, CA says more.
-            _raise_to(self.ahead, "reserved_bytes", (now if round(now) == peak else peak) * unit)
+            self._peak("reserved_bytes", (now if round(now) == peak else peak) * unit)
         elif found := _MEGATRON_PEAK.search(line):
-            _raise_to(self.ahead, "allocated_bytes", float(found[1]) * MIB)
-            _raise_to(self.ahead, "reserved_bytes", float(found[2]) * MIB)
-        if found:
-            self.ahead.setdefault("memory_line", self.line)
+            self._peak("allocated_bytes", float(found[1]) * MIB)
+            self._peak("reserved_bytes", float(found[2]) * MIB)
 
     def _host(self, line: bytes) -> None:
         if found := _HOST.search(line):
             used = float(found[1]) * GIB
-            _raise_to(self.ahead, "host_bytes", used)
+            self._peak("host_bytes", used)
             percent = float(found[2])
             if percent:
                 self.facts["details.host_memory_bytes_estimate"] = used / percent * 100
+
+    def _peak(self, name: str, value: float) -> None:
+        """A peak of the step that comes, and of the whole log."""
+        self.memory_line = self.memory_line or self.line
+        for peaks in (self.ahead, self.peaks):
+            held = peaks.get(name)
+            peaks[name] = max(held, value) if isinstance(held, float) else value
 
     def _happening(self, line: bytes) -> None:
         at = find_stamp(line)
@@ -347,16 +355,12 @@ class _Log:
         self.rows.add(row)
 
     def finish(self) -> None:
-        """The last row, with the memory printed after it; memory lines alone make one row."""
-        if self.row is None and any(name.endswith("_bytes") for name in self.ahead) and not self.rows.total:
-            self.row = {"line": self.ahead.get("memory_line"), "micro_steps": self.micro_since or None}
-        if self.row is not None:
-            for name in ("allocated_bytes", "reserved_bytes", "host_bytes"):
-                value = self.ahead.get(name)
-                if isinstance(value, float):
-                    _raise_to(self.row, name, value)
+        """The last row. Memory printed after it is of a step that is not there; alone it makes one row."""
+        if self.row is None and not self.rows.total and self.peaks:
+            self.row = {**self.peaks, "micro_steps": self.micro_since or None, "line": self.memory_line}
         self._close()
         self.facts |= {
+            **{f"details.{name}_maximum": value for name, value in self.peaks.items()},
             "details.step_lines": self.step_lines,
             "details.micro_lines": self.micro_lines,
             "details.iteration_lines": self.iteration_lines,
@@ -364,11 +368,6 @@ class _Log:
         }
         for name, seconds in self.micro_seconds.items():
             self.facts[f"details.{name}_total_seconds"] = seconds
-
-
-def _raise_to(row: Row, name: str, value: float) -> None:
-    held = row.get(name)
-    row[name] = max(held, value) if isinstance(held, float) else value
 
 
 class DeepspeedText:

@@ -43,6 +43,8 @@ KEPT: Final = (
 KEPT_SUMS: Final = 4096
 # A larger number is damage, and would not fit into the record.
 LARGEST_INTEGER: Final = 1 << 53
+# total_flos of the largest runs is below 1e27.
+LARGEST_NUMBER: Final = 1e36
 # Logged losses are rounded to four decimals; two sums over the same steps agree far better than this.
 SAME_LOSS: Final = 0.02
 
@@ -279,7 +281,7 @@ def _number(value: Any) -> Any:
         return None
     if isinstance(value, int):
         return value if abs(value) < LARGEST_INTEGER else None
-    return value if math.isfinite(value) else None
+    return value if abs(value) < LARGEST_NUMBER else None
 
 
 def _whole(value: Any) -> int | None:

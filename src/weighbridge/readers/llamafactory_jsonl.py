@@ -2,8 +2,9 @@
 
 ``elapsed_time`` is cut to whole seconds and counts from the latest start, so ``step_seconds`` of a row is the
 difference to the row before it *of the same writer and the same start* over their steps. A difference below
-SHORTEST_SECONDS is mostly rounding: such rows are joined with the next ones of their writer and share their
-mean. The first row of a start has no row before it; its time stays unknown (it holds model warm-up).
+SHORTEST_SECONDS is mostly rounding: such a row stays without a time, and the next row of its writer that can
+be timed stands for the steps of both. The first row of a start has no row before it; its time stays unknown
+(it holds model warm-up).
 
 The file is appended to. A resumed job goes on in it, and where every node's first rank writes (or two jobs
 share a folder) their lines interleave. Rows keep the order of the file and no rank, because the file names
@@ -25,7 +26,7 @@ from weighbridge.readers.base import Events, Facts, Piece, Steps
 from weighbridge.readers.batch import BATCH_ROWS, Batch
 from weighbridge.readers.tally import Median, Troubles
 from weighbridge.readers.text import Head, Lines
-from weighbridge.readers.writer_chains import Chain, Chains
+from weighbridge.readers.writer_chains import Chains
 from weighbridge.schema.answerable import Answerable
 from weighbridge.schema.columns import TRAIN, Cell
 from weighbridge.schema.event import Event
@@ -47,6 +48,7 @@ COLUMNS: Final = (
 SHORTEST_SECONDS: Final = 2.0
 # A larger number is damage, and would not fit into the record.
 LARGEST_INTEGER: Final = 1 << 53
+LARGEST_NUMBER: Final = 1e18
 
 _ELAPSED = re.compile(r"(?:(\d{1,6}) days?, )?(\d{1,6}):(\d\d):(\d\d)$")
 _DECODER = json.JSONDecoder(strict=False)
@@ -56,23 +58,15 @@ Row = dict[str, Cell]
 
 @dataclass(slots=True)
 class _Window:
-    """Rows of one chain since the last row whose time was certain."""
+    """Where the next time of a chain is counted from, and the latest row of the chain."""
 
     step: int
     elapsed: float
-    rows: list[Row] = field(default_factory=list)
+    latest: Row
     # An evaluation of unknown length fell between two training records: their difference is no step time.
     spoiled: bool = False
 
-    def close(self, step: int, elapsed: float) -> None:
-        spent = elapsed - self.elapsed
-        if spent >= SHORTEST_SECONDS and step > self.step and not self.spoiled:
-            for row in self.rows:
-                row["step_seconds"] = spent / (step - self.step)
-        self.restart(step, elapsed)
-
     def restart(self, step: int, elapsed: float) -> None:
-        self.rows.clear()
         self.step, self.elapsed, self.spoiled = step, elapsed, False
 
 
@@ -122,27 +116,24 @@ class _Log:
         total = _integer(record.get("total_steps"))
         before = self.chains.follow(total, step, elapsed)
         if before is None:
-            chain = self.chains.begin(total, step, elapsed)
-            chain.carried = (_Window(step, elapsed), row)
-            return
-        self._extend(before, row, step, elapsed)
+            self.chains.begin(total, step, elapsed).carried = _Window(step, elapsed, row)
+        else:
+            self._extend(before.carried, row, step, elapsed)
 
-    def _extend(self, chain: Chain, row: Row, step: int, elapsed: float) -> None:
-        window, previous = chain.carried
-        steps = step - int(previous["step"])
-        row["steps"] = steps
-        if previous.get("steps") is None and previous["step"] == steps:
+    def _extend(self, window: _Window, row: Row, step: int, elapsed: float) -> None:
+        latest, window.latest = window.latest, row
+        if latest.get("steps") is None and latest["step"] == step - int(latest["step"] or 0) == window.step:
             # The first row of a start stands at its own log interval: it began at step 0.
-            previous["steps"] = steps
-        if not window.spoiled:
-            self.spent_seconds += elapsed - (
-                window.rows[-1]["elapsed_seconds"] if window.rows else window.elapsed
-            )
+            latest["steps"] = latest["step"]
+        spent, steps = elapsed - window.elapsed, step - window.step
+        if window.spoiled:
+            row["steps"] = steps
+            window.restart(step, elapsed)
+        elif spent >= SHORTEST_SECONDS:
+            row["steps"], row["step_seconds"] = steps, spent / steps
+            self.spent_seconds += spent
             self.spent_steps += steps
-        window.rows.append(row)
-        if elapsed - window.elapsed >= SHORTEST_SECONDS or window.spoiled:
-            window.close(step, elapsed)
-        chain.carried = (window, row)
+            window.restart(step, elapsed)
 
     def _evaluation(self, line: int, record: dict[str, Any], step: int, elapsed: float | None) -> None:
         """Its line is written when the evaluation ends; steps after it are counted from there."""
@@ -152,15 +143,12 @@ class _Log:
         if elapsed is not None:
             chain = self.chains.at(_integer(record.get("total_steps")), step, elapsed)
         if chain is not None and elapsed is not None:
-            window, _ = chain.carried
             if chain.step == step:
                 seconds = elapsed - chain.elapsed
-                window.close(step, chain.elapsed)
-                window.restart(step, elapsed)
+                chain.carried.restart(step, elapsed)
                 chain.elapsed = elapsed
             else:
-                window.close(chain.step, chain.elapsed)
-                window.spoiled = True
+                chain.carried.spoiled = True
         self.events.append(
             Event(
                 kind="evaluation",
@@ -198,17 +186,12 @@ class _Log:
             facts["details.total_tokens"] = tokens
 
     def steps(self, *, rest: bool) -> Iterator[Steps]:
-        """Rows in the order of the file; what is too short to be timed so far stays without a time."""
-        if len(self.rows) < BATCH_ROWS and not rest:
-            return
-        for chain in self.chains.open:
-            window, _ = chain.carried
-            if rest or window.rows:
-                window.close(chain.step, chain.elapsed)
-        for row in self.rows:
-            self.batch.add(row)
-        self.rows.clear()
-        yield from self.batch.steps(rest=True)
+        """Rows in the order of the file, once enough have come."""
+        if len(self.rows) >= BATCH_ROWS or rest:
+            for row in self.rows:
+                self.batch.add(row)
+            self.rows.clear()
+            yield from self.batch.steps(rest=True)
 
     def closing_facts(self) -> dict[str, Scalar]:
         several = self.chains.starts > 1
@@ -310,7 +293,7 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except (ValueError, OverflowError):
         return None
-    return number if abs(number) < float("inf") else None
+    return number if abs(number) < LARGEST_NUMBER else None
 
 
 def _integer(value: Any) -> int | None:

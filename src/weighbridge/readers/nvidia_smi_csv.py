@@ -15,7 +15,6 @@ stamp and watts. Bare numbers without a header are not guessed at.
 from __future__ import annotations
 
 import csv
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -75,6 +74,7 @@ SMALLEST_LIKENESS: Final = 0.3
 KNOWN_FIRST_CELLS: Final = 1000
 # A larger number is damage, and would not fit into the record.
 LARGEST_INTEGER: Final = 1 << 53
+LARGEST_NUMBER: Final = 1e18
 # No GPU has this many MiB, none has this few.
 MOST_MIB: Final = 400_000
 FEWEST_MIB: Final = 1024
@@ -114,6 +114,7 @@ FIRST_ROW: Final = (
 
 _NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z%]*)\s*$")
 _TIME_OF_DAY = re.compile(r"\s*(\d\d?):(\d\d):(\d\d(?:\.\d+)?)\s*$")
+_WHOLE_CELL = re.compile(r"(?:\d (?:%|MiB|W|MHz)|\])\s*$")
 _LAST_DIGITS = re.compile(r"(\d+)\D*$")
 _HEADERLESS = re.compile(
     rb"^\s*\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}\s*,.*\d (?:%|MiB|W|MHz)\s*(?:,|$)", re.MULTILINE
@@ -147,14 +148,15 @@ class _Rounds:
         A tenth of either may be out of the order: a query that hung, a row that is missing. Rows that come at
         a logger's even pace are of one device.
         """
-        gaps = [later - earlier for earlier, later in pairwise(clocks)]
+        # A clock that goes back is another start of the logger: a pause too.
+        gaps = [abs(later - earlier) for earlier, later in pairwise(clocks)]
         for devices in range(2, LARGEST_ROUND):
             pauses = sorted(gaps[devices - 1 :: devices])
             within = sorted(gap for place, gap in enumerate(gaps) if place % devices != devices - 1)
             if not pauses:
                 break
             pause, gap = pauses[len(pauses) // 10], within[(len(within) * 9) // 10]
-            if pause > FAR_LONGER * max(gap, 0.0) and pause > 0:
+            if pause > FAR_LONGER * gap and pause > 0:
                 self.devices, self.gap_seconds = devices, (pause + gap) / 2
                 return
         if gaps and sorted(gaps)[len(gaps) // 2] >= SHORTEST_INTERVAL_SECONDS:
@@ -267,10 +269,12 @@ def _parse(text: str) -> tuple[float, str] | None:
         value = float(number)
     except ValueError:
         match = _NUMBER.match(text)
-        return (float(match[1]), match[2]) if match else None
+        if match is None:
+            return None
+        value, unit = float(match[1]), match[2]
     if unit and unit != "%" and not unit.isalpha():
         return None
-    return (value, unit) if math.isfinite(value) else None
+    return (value, unit) if abs(value) < LARGEST_NUMBER else None
 
 
 def _plain(text: str) -> float | None:
@@ -392,8 +396,8 @@ class _File:
             self.troubles.add(f"readers.nvidia_smi_csv.{code}", number)
             self.bad += 1
             return False
-        if not terminated and not re.search(r"(?:%|[A-Za-z]|\])\s*$", cells[-1]):
-            # Without a unit or a line end after it, the last number may miss digits.
+        if not terminated and not _WHOLE_CELL.search(cells[-1]):
+            # Without a unit, a bracket or a line end after it, the last cell may miss characters.
             self.troubles.add("readers.nvidia_smi_csv.cut", number)
             cells[-1] = ""
         place = header.places.get("time")

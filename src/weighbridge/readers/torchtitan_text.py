@@ -51,18 +51,20 @@ HELD_ROWS: Final = 512
 # Windows shorter than this are too coarse in milliseconds to compare.
 COMPARABLE_SECONDS: Final = 0.02
 DIVISOR_TOLERANCE: Final = 0.1
+# A larger mesh is damage.
+MOST_DEVICES: Final = 10**7
 
 _STEP = pattern(rb"(?<!validate )\bstep: *<count> +loss: *(\S+)\s")
 _VALIDATED = pattern(rb"validate step: *<count> +loss:")
-_RATE = pattern(rb"\b[tw]ps: *([\d,]{1,20})(?=\s)")
+_RATE = pattern(rb"\b[tw]ps: *(\d[\d,]{0,20})(?=\s)")
 _MEMORY = pattern(rb"memory: *<number>GiB\(<number>%\)")
-_TFLOPS = pattern(rb"tflops: *([\d,]{1,20}(?:\.\d{1,20})?)\s")
+_TFLOPS = pattern(rb"tflops: *(\d[\d,]{0,20}(?:\.\d{1,20})?)\s")
 _MFU = pattern(rb"mfu: *<number>%")
 # Only the first weeks of 2024 printed these: iteration by CUDA events, and data loading before it.
 _TIMES = pattern(rb"iter: *<number> +data: *<number> ")
 
 _CAPACITY = pattern(rb"capacity: (.+?)(?: \(\d+\))? with <number>GiB memory")
-_MODEL = pattern(rb"Model (.+?) size: ([\d,]{1,20}) total parameters")
+_MODEL = pattern(rb"Model (.+?) size: (\d[\d,]{0,20}) total parameters")
 _BATCH = pattern(rb"local batch size:? <count>[,\s]")
 _GLOBAL = pattern(rb"global batch size:? <count>[,\s]")
 _LENGTH = pattern(rb"(?:sequence|maximum context) length:? <count>[,\s]")
@@ -202,7 +204,8 @@ class _Log:
         tokens_per_second = float(rate[1].replace(b",", b"")) if rate else None
         self._gauges(line, row, tokens_per_second, first=step == 1)
         spent = at - began_at if at is not None and began_at is not None else None
-        by_stamps = spent / steps if spent and spent > 0 and steps else None
+        # A cut line may have lost its rate: stamps must not stand in for it then.
+        by_stamps = spent / steps if spent and spent > 0 and steps and line.endswith(b"\n") else None
         if times := _TIMES.search(line):
             row["data_wait_seconds"] = float(times[2])
             row["step_seconds"] = float(times[1]) + float(times[2])
@@ -353,9 +356,9 @@ class _Log:
         degrees = {name.decode(): int(degree) for name, degree in _DEGREES.findall(line)}
         if found := _MESH.search(line):
             names = [name.strip(b" '\"").decode("ascii", "replace") for name in found[1].split(b",")]
-            sizes = [int(size) for size in found[2].split(b",") if size.strip().isdigit()]
+            sizes = [int(size) for size in found[2].split(b",") if re.fullmatch(rb" *\d{1,7} *", size)]
             degrees = dict(zip(names, sizes, strict=False))
-        if not degrees or b"=-1" in line:
+        if not degrees or b"=-1" in line or math.prod(degrees.values()) > MOST_DEVICES:
             return
         self.tokens.degrees = degrees
         for name, path in _LAYOUT.items():
