@@ -165,6 +165,8 @@ def _layout(
         tensor, pipeline, context = _spread(apart, shape, row)
     tensor, pipeline, context = tensor or 1, pipeline or 1, context or 1
     data = max(1, gpus // (tensor * pipeline * context))
+    if micro is None and pipeline > 1 and recipe.sharding == "megatron":
+        micro = 1
     if micro is None:
         micro = recipe.micro_batch or (max(1, (batch or data) // (data * (steps or 1))) if batch else None)
     local = _whole(row["micro_batch"])
@@ -192,10 +194,10 @@ def _spread(devices: int, shape: ModelShape | None, row: Row) -> tuple[int, int,
     if shape is None or card is None:
         return min(devices, 8), 1, max(1, devices // 8)
     weights, memory = 2.0 * count(shape).total, card.memory_gigabytes * GB
-    stages = 8 if weights / 8 > 0.8 * memory and devices >= 64 else 1
     tensor = 1
     # With an optimizer beside them weights may take a quarter of what they may take alone.
     room = (0.2 if row["n_train"] == "full" else 0.8) * memory
+    stages = 8 if weights / 8 > room and devices >= 64 else 1
     while tensor < 8 and tensor * stages < devices and weights / (tensor * stages) > room:
         tensor *= 2
     return tensor, stages, max(1, devices // (tensor * stages))

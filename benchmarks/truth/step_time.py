@@ -54,7 +54,17 @@ def measured_seconds(row: StepRow, answer: StepEstimate) -> float:
         return answer.tokens_per_step / answer.devices / row.tokens_per_second_per_gpu
     if row.step_seconds:
         return row.step_seconds
-    return answer.model_flops / answer.devices / (row.flops_per_second_per_gpu or 1.0)
+    return stated_flops(row, answer) / answer.devices / (row.flops_per_second_per_gpu or 1.0)
+
+
+def stated_flops(row: StepRow, answer: StepEstimate) -> float:
+    """FLOPs as the source counts them: NeMo's formula (flops_formulas.py, 24.07) has the whole square of a causal
+    attention."""
+    if row.row["source_repo"] != "NVIDIA/NeMo" or row.shape is None:
+        return answer.model_flops
+    sequence = float(row.recipe.sequence or 1)
+    scores = 6.0 * sequence * row.shape.heads * row.shape.head_dim * row.shape.layers
+    return answer.model_flops + scores * answer.tokens_per_step
 
 
 def _peer(row: StepRow, answer: StepEstimate) -> float:

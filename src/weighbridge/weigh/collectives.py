@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from math import exp, log, log2
 from typing import Literal
 
+from weighbridge.schema.measured_curves import CollectiveCurve
 from weighbridge.schema.step_constants import StepConstants
 from weighbridge.schema.step_machine import StepMachine
 
@@ -61,19 +62,52 @@ def path(
     return constants.network_latency_seconds * (1.0 + log2(domains)) + hop, min(link, network)
 
 
-def interpolate(points: Sequence[tuple[float, float]], payload: float) -> float:
-    """Bus bandwidth at ``payload`` from measured (payload, bus bandwidth): straight in log and log.
+def curve_seconds(curve: CollectiveCurve, payload: float) -> float:
+    """Seconds by a measured curve of the same kind, group and topology."""
+    if payload <= 0:
+        return 0.0
+    kind: Kind = curve.kind  # type: ignore[assignment]
+    return payload * wire_share(kind, curve.ranks) / interpolate(curve.points, payload)
 
-    Beyond the curve the nearest end: constant time below the smallest payload, constant rate above the
-    largest. Points need not be sorted; at least one.
+
+def interpolate(points: Sequence[tuple[float, float]], payload: float) -> float:
+    """Bus bandwidth at ``payload`` from measured (payload, bus bandwidth), in logarithms of both.
+
+    Between two points a cubic whose slopes are those of the neighbours, limited so that it never leaves the
+    range of the two where the curve is monotone (Fritsch and Butland 1984). Beyond the curve the nearest end:
+    constant time below the smallest payload, constant rate above the largest. Points need not be sorted; at
+    least one.
     """
-    ordered = sorted(points)
-    sizes = [size for size, _ in ordered]
-    if payload <= sizes[0]:
-        return ordered[0][1] * payload / sizes[0]
-    if payload >= sizes[-1]:
-        return ordered[-1][1]
-    above = bisect_left(sizes, payload)
-    (low, first), (high, second) = ordered[above - 1], ordered[above]
-    part = log(payload / low) / log(high / low)
-    return exp(log(first) + part * log(second / first))
+    ordered = sorted({size: rate for size, rate in points}.items())
+    at = [log(size) for size, _ in ordered]
+    value = [log(rate) for _, rate in ordered]
+    asked = log(payload)
+    if asked <= at[0]:
+        return exp(value[0] + asked - at[0])
+    if asked >= at[-1]:
+        return exp(value[-1])
+    above = bisect_left(at, asked)
+    below = above - 1
+    width = at[above] - at[below]
+    part = (asked - at[below]) / width
+    first, second = _slope(at, value, below) * width, _slope(at, value, above) * width
+    return exp(
+        (1 + 2 * part) * (1 - part) ** 2 * value[below]
+        + part * (1 - part) ** 2 * first
+        + part * part * (3 - 2 * part) * value[above]
+        + part * part * (part - 1) * second
+    )
+
+
+def _slope(at: Sequence[float], value: Sequence[float], place: int) -> float:
+    """Slope at one point: the weighted harmonic mean of its two sides, 0 where they differ in sign."""
+    if place in (0, len(at) - 1):
+        other = 1 if place == 0 else place - 1
+        return (value[other] - value[place]) / (at[other] - at[place])
+    left_width, right_width = at[place] - at[place - 1], at[place + 1] - at[place]
+    left = (value[place] - value[place - 1]) / left_width
+    right = (value[place + 1] - value[place]) / right_width
+    if left * right <= 0:
+        return 0.0
+    weight = (left_width + 2 * right_width) / (3 * (left_width + right_width))
+    return left * right / (weight * right + (1 - weight) * left)
