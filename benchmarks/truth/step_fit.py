@@ -40,19 +40,42 @@ def constants_of(values: Mapping[str, float]) -> StepConstants:
     return build_constants(dict(values), dict(load_step_tables().constants.spread))
 
 
-def loss(rows: Mapping[str, Sequence[StepRow]], values: Mapping[str, float], start: Mapping[str, float]) -> float:
-    constants = constants_of(values)
-    total = 0.0
-    for group in rows.values():
-        errors = []
-        for row in group:
-            found = predict(row, constants)
-            if isinstance(found, StepFigure):
-                size = abs(math.log(found.ratio))
-                errors.append(size if size < _CAP else _CAP + 0.3 * (size - _CAP))
-        total += sum(errors) / max(len(errors), 1)
-    pull = sum((math.log(values[name] / start[name]) / _WIDTH) ** 2 for name in free() if start[name] > 0)
-    return total / len(rows) + _PULL * pull
+class Losses:
+    """Loss by stratum; after the first look at a constant only the strata that feel it are weighed again."""
+
+    def __init__(self, groups: Mapping[str, Sequence[StepRow]], start: Mapping[str, float]) -> None:
+        self.groups = groups
+        self.start = start
+        self.felt: dict[str, list[str]] = {}
+        self.names = free()
+
+    def of(self, values: Mapping[str, float], strata: Sequence[str] | None = None) -> dict[str, float]:
+        constants = constants_of(values)
+        return {name: _stratum(self.groups[name], constants) for name in strata or self.groups}
+
+    def trial(
+        self, name: str, values: Mapping[str, float], known: Mapping[str, float]
+    ) -> dict[str, float]:
+        found = self.of(values, self.felt.get(name))
+        if name not in self.felt:
+            self.felt[name] = [stratum for stratum, loss in found.items() if abs(loss - known[stratum]) > 1e-12]
+        return {**known, **found}
+
+    def total(self, known: Mapping[str, float], values: Mapping[str, float]) -> float:
+        pull = sum(
+            (math.log(values[name] / self.start[name]) / _WIDTH) ** 2 for name in self.names if self.start[name] > 0
+        )
+        return sum(known.values()) / len(known) + _PULL * pull
+
+
+def _stratum(rows: Sequence[StepRow], constants: StepConstants) -> float:
+    errors = []
+    for row in rows:
+        found = predict(row, constants)
+        if isinstance(found, StepFigure):
+            size = abs(math.log(found.ratio))
+            errors.append(size if size < _CAP else _CAP + 0.3 * (size - _CAP))
+    return sum(errors) / max(len(errors), 1)
 
 
 def fit(rows: Sequence[StepRow], start: Mapping[str, float], rounds: int) -> dict[str, float]:
@@ -60,9 +83,11 @@ def fit(rows: Sequence[StepRow], start: Mapping[str, float], rounds: int) -> dic
     for row in rows:
         groups[row.stratum].append(row)
     thin = {name: group[:: max(1, len(group) // _MOST_ROWS)] for name, group in groups.items() if len(group) >= 3}
+    losses = Losses(thin, start)
     values = dict(start)
-    best = loss(thin, values, start)
-    steps = {name: 0.15 for name in free() if start[name] > 0}
+    known = losses.of(values)
+    best = losses.total(known, values)
+    steps = {name: 0.15 for name in losses.names if start[name] > 0}
     for _ in range(rounds):
         for name in list(steps):
             moved = False
@@ -71,11 +96,17 @@ def fit(rows: Sequence[StepRow], start: Mapping[str, float], rounds: int) -> dic
                 trial[name] = values[name] * math.exp(sign * steps[name])
                 if name.split(".")[0].endswith("_share") and trial[name] > 1.0:
                     continue
-                found = loss(thin, trial, start)
-                if found < best - 1e-6:
-                    best, values, moved = found, trial, True
+                if losses.felt.get(name) == []:
+                    del steps[name]
                     break
-            steps[name] *= 1.2 if moved else 0.5
+                found = losses.trial(name, trial, known)
+                total = losses.total(found, trial)
+                if total < best - 1e-6:
+                    best, values, known, moved = total, trial, found, True
+                    break
+            if name in steps:
+                steps[name] *= 1.2 if moved else 0.5
+        print(f"{best:.4f}", flush=True)
     return values
 
 
