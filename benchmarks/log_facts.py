@@ -142,7 +142,7 @@ def same(found: Any, expected: Any, key: str) -> bool:
 
 
 def restarts(of: Imported) -> int:
-    """Places where the step (or, without steps, the epoch) goes back, however the file was split into runs."""
+    """Places where the step (without steps: the epoch) goes back, however the file was split into runs."""
     return max(sum(view.run.segments for view in of.views) - 1, len(of.events("restart")))
 
 

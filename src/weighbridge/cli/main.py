@@ -6,7 +6,6 @@ The only place that turns a WeighbridgeError into text on stderr and an exit cod
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from typing import Any
 
@@ -98,9 +97,9 @@ def run(arguments: list[str]) -> int:
         if isinstance(error, UnknownFormat):
             _say(language.what_readers_look_for())
         return error.exit_code
-    except BrokenPipeError:
-        # The reader of our output left (| head): nothing to say, and nothing more to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:
+        # Click's answer to a reader of our output that left (| head), after silencing both streams. Its
+        # code 1 would read as "the answer is no".
         return EXIT_OK
     return result if isinstance(result, int) else EXIT_OK
 

@@ -1,0 +1,5 @@
+"""``python -m weighbridge``."""
+
+from weighbridge.cli.main import main
+
+main()
