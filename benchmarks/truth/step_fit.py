@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -115,7 +116,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--leave-out", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--write", action="store_true", help="write the fitted values into the constants' file")
+    parser.add_argument("--out", type=Path, help="ratios of the rows left out, as JSON")
     arguments = parser.parse_args()
     rows = [row for row in read_step_rows(arguments.folder) if row.reason is None]
     constants = load_step_tables().constants
@@ -125,8 +127,8 @@ def main() -> None:
         values = fit(rows, start, arguments.rounds)
         changed = {name: round(values[name], 6) for name in free()}
         print(json.dumps(changed, indent=0))
-        if arguments.out:
-            arguments.out.write_text(json.dumps(changed))
+        if arguments.write:
+            write(changed, start)
         return
     left: dict[str, float] = {}
     sources = sorted({source_of(row) for row in rows})
@@ -142,6 +144,23 @@ def main() -> None:
         print(source, sum(1 for row in rows if source_of(row) == source), flush=True)
         if arguments.out:
             arguments.out.write_text(json.dumps(left))
+
+
+def write(values: Mapping[str, float], start: Mapping[str, float]) -> None:
+    """Puts the values into the file's lines and keeps the priors beside them."""
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    for at, line in enumerate(lines):
+        match = re.match(r"- \{name: ([\w.]+), value: [^,]+,( prior: [^,]+,)?", line)
+        if match and match[1] in values:
+            name = match[1]
+            head = f"- {{name: {name}, value: {_number(values[name])}, prior: {_number(start[name])},"
+            lines[at] = head + line[match.end() :]
+    FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _number(value: float) -> str:
+    text = f"{value:.4g}"
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
 
 
 def source_of(row: StepRow) -> str:

@@ -46,6 +46,7 @@ class StepRow:
     step_seconds: float | None
     flops_per_second_per_gpu: float | None
     assumed: tuple[str, ...]
+    padding_free: bool = False
     reason: str | None = None
 
     @property
@@ -79,7 +80,16 @@ def _one(row: Row, shapes: Mapping[str, ModelShape]) -> StepRow:
     if shape is None:
         reason = "network"
     return StepRow(
-        row, shape, recipe, layout, machine, gpus, tokens, step, flops, (*assumed, *filled), reason
+        row, shape, recipe, layout, machine, gpus, tokens, step, flops, (*assumed, *filled), padding_free(row), reason
+    )
+
+
+def padding_free(row: Row) -> bool:
+    """Stated, or what the framework does: PEFT's comparison draws batches from buckets of like length, MLPerf's
+    BERT removes padding."""
+    prose = row["notes"].lower()
+    return (
+        "padding-free" in prose or row["source_repo"] == "huggingface/peft" or "unpadded" in row["seq_kind"]
     )
 
 
@@ -151,7 +161,8 @@ def _layout(
 ) -> tuple[Layout, Recipe, tuple[str, ...]]:
     """Every degree; where the row is silent, one model per device group as batch and accumulation imply."""
     tensor, pipeline, context = (_degree(row, name) for name in ("tp", "pp", "cp"))
-    expert = _degree(row, "ep") or 1
+    stated = re.search(r"-ep(\d+)\b", row["notes"])
+    expert = _degree(row, "ep") or (int(stated[1]) if stated else 1)
     batch, steps = _whole(row["global_batch"]), _whole(row["grad_accum"])
     assumed: list[str] = []
     micro = recipe.micro_batch if row["micro_batch"] else None

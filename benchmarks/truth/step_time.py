@@ -38,7 +38,13 @@ def predict(row: StepRow, constants: StepConstants) -> StepFigure | tuple[str, .
     if row.reason or row.shape is None or row.machine is None:
         return (row.reason or "gpu",)
     answer = step_time(
-        row.shape, row.recipe, row.layout, row.machine, constants, load_step_tables().defaults
+        row.shape,
+        row.recipe,
+        row.layout,
+        row.machine,
+        constants,
+        load_step_tables().defaults,
+        padding_free=row.padding_free,
     )
     if isinstance(answer, Missing):
         return answer.fields

@@ -31,7 +31,9 @@ class StepConstants:
     forward pass. norm_bytes, activation_bytes, residual_bytes: per element of hidden, of the middle layer and
     of hidden again, forward, by how kernels are made. power_watts_per_teraflop: of the card of each
     architecture whose benchmark gemm_share is; a card with less power per rate holds (share)^power_exponent of
-    it. contention_share: of hidden communication that comes back as slower compute. expert_slowness: time of
+    it. contention_share: of hidden communication that comes back as slower compute. clock_headroom: how far a card with power to
+    spare runs above the sheet. length_variation: standard deviation of sample lengths over their mean, where
+    lengths vary. expert_slowness: time of
     grouped expert products over dense ones of their shape, imbalance included. logit_bytes: per logit, forward and backward.
     backward_bytes_ratio: bytes of backward over forward for such operators. host_layer_seconds: what the
     host needs to start one layer's forward pass. kernel_seconds: least time of one kernel on the device.
@@ -43,6 +45,8 @@ class StepConstants:
     memory_share: float
     power_watts_per_teraflop: Table
     power_exponent: float
+    clock_headroom: float
+    length_variation: float
     attention_forward_share: Mapping[str, Table]
     attention_backward_ratio: float
     score_bytes: float
@@ -52,7 +56,7 @@ class StepConstants:
     logit_bytes: Table
     backward_bytes_ratio: float
     quantise_bytes: Table
-    dequantise_seconds_per_weight_byte: Table
+    dequantise_bytes: Table
     adapter_bytes: float
     host_layer_seconds: Table
     host_adapter_share: float
@@ -68,7 +72,7 @@ class StepConstants:
     network_latency_seconds: float
     overlap_share: Table
     tensor_overlap_share: Table
-    expert_slowness: float
+    expert_slowness: Table
     routing_bytes: float
     contention_share: float
     spread: Mapping[str, StepSpread]

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from weighbridge.schema.memory_constants import MemoryConstants
 from weighbridge.schema.model import ModelShape
 from weighbridge.schema.recipe import Recipe
-from weighbridge.weigh.memory.parameters import expert_width, key_width, moe_share, query_width, target_kinds
+from weighbridge.weigh.memory.parameters import (
+    adapted_outputs,
+    expert_width,
+    key_width,
+    moe_share,
+    query_width,
+    target_kinds,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +135,18 @@ def _feed_forward(shape: ModelShape, recipe: Recipe) -> float:
 
 def _adapter_inputs(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:
     """Dropout before an adapter keeps its result and its mask, for the input of every adapted matrix."""
-    if recipe.training not in ("lora", "qlora") or not recipe.lora_dropout:
+    if recipe.training not in ("lora", "qlora"):
         return 0.0
     kinds = target_kinds(recipe.lora_targets or ())
+    # DoRA keeps every adapted product before it is scaled by its magnitude.
+    magnitudes = 2.0 * adapted_outputs(shape, kinds) if recipe.dora else 0.0
+    if not recipe.lora_dropout:
+        return magnitudes
     inputs = shape.hidden if {"q", "k", "v", "qkv"} & kinds else 0
     inputs += query_width(shape) if "o" in kinds else 0
     if "mlp" in kinds:
         inputs += (2 if shape.gated else 1) * shape.hidden + shape.ffn_hidden
-    return constants.dropout_bytes_per_input * inputs
+    return magnitudes + constants.dropout_bytes_per_input * inputs
 
 
 def _backward_temporaries(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:

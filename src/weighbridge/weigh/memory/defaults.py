@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from weighbridge.schema.memory_constants import FrameworkDefault
 from weighbridge.schema.recipe import Recipe
@@ -13,19 +14,19 @@ from weighbridge.schema.recipe import Recipe
 
 def fill(recipe: Recipe, defaults: Sequence[FrameworkDefault]) -> tuple[Recipe, tuple[str, ...]]:
     """The recipe with documented defaults, later entries seeing what earlier ones filled."""
-    filled: list[str] = []
+    filled: dict[str, Any] = {}
     for default in defaults:
-        if default.framework not in (recipe.framework, "any") or getattr(recipe, default.field) is not None:
+        if default.framework != "any" and default.framework != recipe.framework:
             continue
-        if _applies(default, recipe):
-            recipe = replace(recipe, **{default.field: default.value})  # type: ignore[arg-type]
-            filled.append(default.field)
-    return recipe, tuple(filled)
+        field = default.field
+        if field not in filled and getattr(recipe, field) is None and _applies(default, recipe, filled):
+            filled[field] = default.value
+    return (replace(recipe, **filled) if filled else recipe), tuple(filled)
 
 
-def _applies(default: FrameworkDefault, recipe: Recipe) -> bool:
+def _applies(default: FrameworkDefault, recipe: Recipe, filled: Mapping[str, Any]) -> bool:
     for field, wanted in (default.when or {}).items():
-        if getattr(recipe, field) != wanted:
+        if filled.get(field, getattr(recipe, field)) != wanted:
             return False
     if default.since is None and default.until is None:
         return True

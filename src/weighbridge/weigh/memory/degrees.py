@@ -16,19 +16,21 @@ class Degrees:
     context: int
     expert: int
 
-    def _sharded(self) -> int:
-        # FSDP and ZeRO spread over data x context ranks.
+    def _sharded(self, recipe: Recipe) -> int:
+        # FSDP and ZeRO spread over data x context ranks, hybrid sharding over a part of them.
+        if recipe.sharding == "hsdp" and recipe.shard_degree is not None:
+            return recipe.shard_degree
         return self.data * self.context
 
     def weight_shards(self, recipe: Recipe) -> int:
-        return self._sharded() if recipe.sharding in ("fsdp", "hsdp", "zero3") else 1
+        return self._sharded(recipe) if recipe.sharding in ("fsdp", "hsdp", "zero3") else 1
 
     def gradient_shards(self, recipe: Recipe) -> int:
-        return self._sharded() if recipe.sharding in ("fsdp", "hsdp", "zero3", "zero2") else 1
+        return self._sharded(recipe) if recipe.sharding in ("fsdp", "hsdp", "zero3", "zero2") else 1
 
     def state_shards(self, recipe: Recipe) -> int:
         kinds = ("fsdp", "hsdp", "zero3", "zero2", "zero1", "megatron")
-        return self._sharded() if recipe.sharding in kinds else 1
+        return self._sharded(recipe) if recipe.sharding in kinds else 1
 
 
 def degrees_of(layout: Layout, recipe: Recipe) -> Degrees | tuple[str, ...]:
@@ -40,6 +42,8 @@ def degrees_of(layout: Layout, recipe: Recipe) -> Degrees | tuple[str, ...]:
     )
     if layout.data_parallel is None and recipe.sharding not in (None, "none", "ddp"):
         unknown = (*unknown, "data_parallel")
+    if recipe.sharding == "hsdp" and recipe.shard_degree is None:
+        unknown = (*unknown, "shard_degree")
     if unknown:
         return unknown
     return Degrees(

@@ -115,6 +115,20 @@ def target_kinds(targets: tuple[str, ...]) -> frozenset[str]:
     return frozenset(kind for kind, names in _TARGETS.items() if any(t.lower() in names for t in targets))
 
 
+def adapted_outputs(shape: ModelShape, kinds: frozenset[str]) -> float:
+    """Output widths of one layer's adapted matrices, added up."""
+    hidden, query, key = shape.hidden, query_width(shape), key_width(shape)
+    width = 0.0
+    if "qkv" in kinds:
+        width += query + 2 * key
+    else:
+        width += (query if "q" in kinds else 0) + (key if "k" in kinds else 0) + (key if "v" in kinds else 0)
+    width += hidden if "o" in kinds else 0
+    if "mlp" in kinds:
+        width += (mlp_matrices(shape) - 1) * shape.ffn_hidden + hidden
+    return width
+
+
 def lora_parameters(shape: ModelShape, rank: int, kinds: frozenset[str]) -> float:
     """rank x (input width + output width) for each adapted matrix."""
     hidden, query, key = shape.hidden, query_width(shape), key_width(shape)

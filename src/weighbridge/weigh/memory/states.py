@@ -8,7 +8,7 @@ from weighbridge.schema.memory_constants import MemoryConstants
 from weighbridge.schema.model import ModelShape
 from weighbridge.schema.recipe import Recipe
 from weighbridge.weigh.memory.degrees import Degrees
-from weighbridge.weigh.memory.parameters import Parameters, lora_parameters, target_kinds
+from weighbridge.weigh.memory.parameters import Parameters, adapted_outputs, lora_parameters, target_kinds
 
 _BYTES = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5625}
 
@@ -56,10 +56,11 @@ def weigh_states(
     compute = 2.0 if recipe.compute != "fp32" else 4.0
     quant = _frozen_weight_bytes(counted, local, recipe, constants) / max(local, 1.0) if frozen else compute
     unit = counted.layer / degrees.tensor + counted.experts / (degrees.expert * degrees.tensor)
+    resting = 0.0 if recipe.parameter_offload and weight_shards > 1 else 1.0
     return States(
-        weights=weights,
+        weights=weights * resting,
         adapters=adapters * adapter_dtype / weight_shards if frozen else 0.0,
-        gradients=trained * gradient_bytes / degrees.gradient_shards(recipe),
+        gradients=resting * trained * gradient_bytes / degrees.gradient_shards(recipe),
         optimizer=_optimizer_bytes(recipe, trained, frozen, constants) / state_shards,
         temporaries=_temporaries(recipe, trained, frozen, state_shards, unit * master)
         + _raised_gradients(recipe, trained, state_shards),
@@ -111,7 +112,8 @@ def _adapter_parameters(shape: ModelShape, counted: Parameters, recipe: Recipe) 
         return recipe.trained_parameters
     if recipe.training in ("lora", "qlora"):
         kinds = target_kinds(recipe.lora_targets or ()) or frozenset({"q", "v"})
-        return extra + lora_parameters(shape, recipe.lora_rank or 8, kinds)
+        magnitudes = shape.layers * adapted_outputs(shape, kinds) if recipe.dora else 0.0
+        return extra + magnitudes + lora_parameters(shape, recipe.lora_rank or 8, kinds)
     return extra
 
 
@@ -160,7 +162,7 @@ def _state_bytes(recipe: Recipe, master: float, constants: MemoryConstants) -> f
 
 
 def _optimizer_bytes(recipe: Recipe, trained: float, frozen: bool, constants: MemoryConstants) -> float:
-    if recipe.optimizer_offload:
+    if recipe.optimizer_offload or recipe.parameter_offload:
         return 0.0
     if _split_master(recipe):
         return trained * (4.0 + _state_bytes(recipe, 4.0, constants))
@@ -172,11 +174,13 @@ def _temporaries(recipe: Recipe, trained: float, frozen: bool, shards: float, un
     """A foreach step holds one more copy of what it updates; a fused one nothing; a loop one matrix."""
     if recipe.optimizer_in_backward or recipe.optimizer_offload or is_deepspeed(recipe):
         return 0.0  # DeepSpeed's Adam is fused
+    if recipe.parameter_offload:
+        return 0.0  # the step runs on the host
     name = (recipe.optimizer or "adamw").lower()
     width = _adapter_bytes(recipe) if frozen else _BYTES[recipe.master or "bf16"]
     if name in ("adamw8bit", "adam8bit", "adamw4bit") or recipe.optimizer_implementation == "fused":
         return 0.0
-    if recipe.optimizer_implementation == "loop":
+    if recipe.optimizer_implementation == "loop" or name in ("sgd", "sgd_momentum", "lion", "muon"):
         return min(trained * width / shards, unit)
     return trained * width / shards
 
@@ -199,7 +203,7 @@ def _raised_gradients(recipe: Recipe, trained: float, shards: float) -> float:
 
 
 def _dequantised(shape: ModelShape, recipe: Recipe) -> float:
-    """A quantised product raises one matrix to 16 bits at a time."""
-    if recipe.base_quant in (None, "none"):
-        return 0.0
-    return 2.0 * shape.hidden * max(shape.ffn_hidden, shape.expert_ffn_hidden or 0)
+    """A quantised product raises one matrix to 16 bits at a time; DoRA adds its update and the sum to it."""
+    matrix = 2.0 * shape.hidden * max(shape.ffn_hidden, shape.expert_ffn_hidden or 0)
+    raised = 0.0 if recipe.base_quant in (None, "none") else matrix
+    return raised + (2 * matrix if recipe.dora else 0.0)

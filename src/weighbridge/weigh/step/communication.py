@@ -11,7 +11,7 @@ from weighbridge.schema.step_machine import StepMachine
 from weighbridge.weigh.collectives import collective_seconds
 from weighbridge.weigh.memory.degrees import Degrees
 from weighbridge.weigh.memory.parameters import Parameters, key_width
-from weighbridge.weigh.step.kernels import pick
+from weighbridge.weigh.step.kernels import expert_graphs, pick
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,16 @@ def weigh_traffic(
     degrees: Degrees,
     machine: StepMachine,
     constants: StepConstants,
+    tokens: float,
 ) -> Traffic:
-    tokens = (recipe.micro_batch or 1) * (recipe.sequence or 1) / degrees.context
+    """``tokens`` of one micro-batch on one device, padding included."""
     stream = tokens * shape.hidden * 2.0
     passes = 2.0 + (1.0 if recipe.checkpointing == "full" else 0.0)
     tensor = passes * 2.0 * collective_seconds("all_reduce", stream, degrees.tensor, 1, machine, constants)
     tensor_hidden = pick(constants.tensor_overlap_share, recipe.framework or "any")
     ring = _context(shape, degrees, tokens, machine, constants)
     expert = _expert(shape, degrees, stream, passes, machine, constants)
-    hidden_expert = pick(constants.tensor_overlap_share, "expert")
+    hidden_expert = constants.tensor_overlap_share["expert_graphs" if expert_graphs(recipe) else "expert"]
     gather, replicas = _replicas(counted, recipe, degrees, machine, constants)
     stride = max(1, degrees.tensor * degrees.context)
     stage = 0.0

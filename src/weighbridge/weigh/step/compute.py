@@ -40,11 +40,12 @@ def weigh_passes(
     kernels: Kernels,
     machine: StepMachine,
     constants: StepConstants,
+    tokens: float,
 ) -> Passes:
-    tokens = (recipe.micro_batch or 1) * (recipe.sequence or 1) / degrees.context
+    """``tokens`` of one micro-batch on one device, padding included."""
     work = layer_work(shape, tokens, float(recipe.sequence or 1), degrees)
     frozen = recipe.training != "full"
-    products = _products(work.products, kernels, frozen, constants.expert_slowness)
+    products = _products(work.products, kernels, frozen, pick(constants.expert_slowness, kernels.host))
     attention = _attention(shape, work, kernels, machine, constants)
     memory = _memory(shape, recipe, work, kernels, constants, degrees)
     dequantise = _dequantise(shape, recipe, degrees, kernels, constants)
@@ -189,11 +190,12 @@ def _dequantise(
     shape: ModelShape, recipe: Recipe, degrees: Degrees, kernels: Kernels, constants: StepConstants
 ) -> float:
     quant = recipe.base_quant or "none"
-    if quant == "none" or quant not in constants.dequantise_seconds_per_weight_byte:
+    table = constants.dequantise_bytes
+    if quant == "none" or quant not in table:
         return 0.0
     work = layer_work(shape, 1.0, 1.0, degrees)
     weights = sum(p.n * p.k * p.groups * p.count for p in work.products)
-    return weights * constants.dequantise_seconds_per_weight_byte[quant] / kernels.memory_bytes_per_second
+    return weights * pick(table, f"{quant}_{recipe.framework}", quant) / kernels.memory_bytes_per_second
 
 
 def _head(

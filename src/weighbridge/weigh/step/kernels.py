@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from weighbridge.schema.recipe import Recipe
 from weighbridge.schema.step_constants import StepConstants
 from weighbridge.schema.step_machine import StepMachine
-from weighbridge.weigh.memory.defaults import version_key
 from weighbridge.weigh.step.gemm import Rate
 
 _MEGATRON = ("nemo", "megatron", "mlperf")
@@ -58,20 +57,24 @@ def host(recipe: Recipe, experts: bool = False) -> str:
     if experts:
         if recipe.framework not in _MEGATRON:
             return "experts"
-        year = version_key(recipe.framework_version, None)
-        release = re.match(r"(\d\d)\.\d\d", recipe.framework_version or "")
-        # NeMo containers of 2026 capture expert layers in CUDA graphs and dispatch without waiting for the host.
-        late = (year is not None and year >= (2026,)) or (release is not None and int(release[1]) >= 26)
-        return "megatron_experts_graphs" if late else "megatron_experts"
+        return "megatron_experts_graphs" if expert_graphs(recipe) else "megatron_experts"
     if recipe.framework in _MEGATRON:
         return "megatron"
     if recipe.sharding == "megatron":
         return "megatron_eager"
     if recipe.compile:
         return "compiled"
-    if recipe.framework in ("hf_trainer", "peft", "ms_swift", "unsloth", "deepspeed"):
+    if recipe.framework == "deepspeed":
+        return "deepspeed"
+    if recipe.framework in ("hf_trainer", "peft", "ms_swift", "unsloth"):
         return "hf"
     return "light"
+
+
+def expert_graphs(recipe: Recipe) -> bool:
+    """NeMo containers from 26.06 on run expert layers in CUDA graphs and overlap their dispatch."""
+    release = re.match(r"(\d\d)\.(\d\d)", recipe.framework_version or "")
+    return release is not None and (int(release[1]), int(release[2])) >= (26, 6)
 
 
 def _attention(recipe: Recipe, machine: StepMachine) -> str:
@@ -105,7 +108,8 @@ def power_share(machine: StepMachine, constants: StepConstants) -> float:
     rate = machine.rates.get("fp16", machine.rates.get("bf16"))
     if machine.power_watts is None or reference is None or rate is None:
         return 1.0
-    return float(min(1.0, machine.power_watts / (rate / 1e12 * reference)) ** constants.power_exponent)
+    spare = (machine.power_watts / (rate / 1e12 * reference)) ** constants.power_exponent
+    return float(min(1.0 + constants.clock_headroom * min(1.0, max(0.0, spare - 1.0)), spare))
 
 
 def _rate(dtype: str, machine: StepMachine, constants: StepConstants) -> Rate:
