@@ -30,6 +30,8 @@ class Recipe:
     ``empties_cache``: the run returns cached blocks every few steps. ``fp32_norms``: k-bit preparation raised
     norms, and with them the residual stream, to fp32.
     ``flat_adapters``: adapters share FSDP1's flat parameters with the frozen base, which then gets gradients.
+    ``shard_degree``: ranks that share one copy under hsdp. ``dora``: weight-decomposed adapters.
+    ``parameter_offload``: sharded weights and gradients rest on the host.
     ``trained_parameters``: what an adapter trains in all, where it is stated.
     """
 
@@ -46,6 +48,7 @@ class Recipe:
     optimizer_in_backward: bool = False
     paged_optimizer: bool = False
     optimizer_offload: bool = False
+    parameter_offload: bool = False
     checkpointing: Checkpointing | None = None
     checkpoint_every: int = 2
     activation_offload: bool = False
@@ -58,11 +61,13 @@ class Recipe:
     lora_rank: int | None = None
     lora_targets: tuple[str, ...] | None = None
     lora_dropout: bool | None = None
+    dora: bool = False
     trained_parameters: float | None = None
     trains_embeddings: bool = False
     sharding: Sharding | None = None
     fsdp_version: int | None = None
     flat_adapters: bool | None = None
+    shard_degree: int | None = None
     sequence_parallel: bool | None = None
     pipeline_schedule: Literal["gpipe", "1f1b", "interleaved"] | None = None
     virtual_stages: int | None = None

@@ -134,3 +134,34 @@ def test_a_paged_optimizer_keeps_nothing_in_the_allocator(weigh: Weigh) -> None:
 def test_an_optimizer_in_the_backward_pass_never_holds_all_gradients(weigh: Weigh) -> None:
     found = weigh(optimizer_in_backward=True)
     assert all(phase.parts["gradients"] < MISTRAL_PARAMETERS * 2 / 10 for phase in found.phases)
+
+
+def test_hybrid_sharding_divides_by_the_ranks_that_share_a_copy(weigh: Weigh) -> None:
+    parts = weigh(layout=data(16), sharding="hsdp", shard_degree=8, fsdp_version=2).phases[-1].parts
+    assert parts["weights"] == MISTRAL_PARAMETERS * 2 / 8
+
+
+def test_offloaded_parameters_leave_the_running_layers_on_the_device(weigh: Weigh) -> None:
+    found = weigh(layout=data(4), sharding="fsdp", fsdp_version=2, parameter_offload=True)
+    parts = found.phases[1].parts
+    assert parts["weights"] == parts["optimizer_states"] == 0
+    # Head 32000 x 4096 and two layers of 218,112,000 parameters, 2 bytes each.
+    assert parts["gathered_parameters"] == 2 * (32000 * 4096 + 2 * 218_112_000)
+    assert found.phases[-1].total == 0
+
+
+def test_dora_trains_a_magnitude_for_every_output_it_adapts(weigh: Weigh) -> None:
+    plain = weigh(training="lora", lora_rank=8, lora_targets=("q_proj", "v_proj"))
+    dora = weigh(training="lora", lora_rank=8, lora_targets=("q_proj", "v_proj"), dora=True)
+    # 4096 + 1024 outputs in 32 layers, 2 bytes each.
+    assert dora.phases[-1].parts["adapters"] - plain.phases[-1].parts["adapters"] == 32 * (4096 + 1024) * 2
+    assert dora.allocated.value > plain.allocated.value
+
+
+def test_adamw_offloaded_to_the_host_leaves_weights_and_gradients(weigh: Weigh) -> None:
+    assert weigh(optimizer_offload=True).phases[-1].total == MISTRAL_PARAMETERS * 4
+
+
+def test_a_step_that_goes_matrix_by_matrix_needs_no_whole_copy(weigh: Weigh) -> None:
+    found = weigh(optimizer="lion").phases[-1].parts
+    assert found["step_temporaries"] == 218_112_000 * 2
