@@ -19,6 +19,8 @@ MAXIMUM_VALUE_CHARACTERS: Final = 4 << 20
 # the longest literal is -Infinity, the longest escape is six characters.
 _LITERAL_CHARACTERS: Final = 12
 
+_SEPARATORS: Final = frozenset(" \t\r\n,]}")
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ELEMENT_END = re.compile(r"\}\s*(?:,\s*(?=\{)|(?=\]))")
 
@@ -105,9 +107,10 @@ class JsonCursor:
                 self._need_more(error)
                 continue
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if number and end == len(self._text):
-                if self._ended:
-                    raise BrokenJson(cut=True)
+            if number and self._text[end : end + 1] not in _SEPARATORS:
+                # "1", "1.", "1e" and "1e-" are also what stands at the end of a block.
+                if self._ended or len(self._text) - end > len("e-1"):
+                    raise BrokenJson(cut=self._ended)
                 self._more()
                 continue
             self._move(end)

@@ -15,6 +15,7 @@ from typing import Any, Final
 OPEN_CHAINS: Final = 32
 # Elapsed times are cut to whole seconds: foretold times that differ by less are equal.
 RESOLUTION_SECONDS: Final = 1.0
+RESUMED_PART: Final = 1 / 3
 
 
 @dataclass(slots=True, eq=False)
@@ -31,12 +32,18 @@ class Chain:
     returned: bool = False
 
     def foretold(self, step: int, pace: float | None) -> float:
-        """Seconds since the start at ``step`` by this chain's own pace, or by ``pace`` while it has none."""
+        """Seconds since the start at ``step`` by this chain's own pace.
+
+        A chain of one record has run at its elapsed time over its step, unless it began at a later step:
+        then that is far below ``pace``, the pace of the others, which has to do.
+        """
         if self.step > self.first_step:
-            pace = (self.elapsed - self.first_elapsed) / (self.step - self.first_step)
-        elif pace is None:
-            pace = self.elapsed / self.step if self.step else 0.0
-        return self.elapsed + pace * (step - self.step)
+            own = (self.elapsed - self.first_elapsed) / (self.step - self.first_step)
+        else:
+            own = self.elapsed / self.step if self.step else 0.0
+            if pace is not None and own < pace * RESUMED_PART:
+                own = pace
+        return self.elapsed + own * (step - self.step)
 
 
 @dataclass(slots=True)
