@@ -30,10 +30,12 @@ MUST: dict[str, float] = {
     "B_p90": 0.35,
     "A_outer_median": 0.12,
     "A_outer_p90": 0.25,
+    "A_allocated_half_over_p90": 1.5,
+    "B_half_over_p90": 1.5,
     "oom_called_fits": 0,
     "ok_called_cannot_share": 0.01,
 }
-LEAST: dict[str, float] = {"B_answered": 0.75, "A_inside": 0.85}
+LEAST: dict[str, float] = {"B_answered": 0.75, "A_inside": 0.85, "B_inside": 0.85}
 GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("A allocated", "A", ("allocated",)),
     ("A reserved", "A", ("reserved",)),
@@ -91,6 +93,8 @@ def summary(found: memory.MemoryScore) -> dict[str, Any]:
         "B_answered": _answered(b_rows),
         "A_outer_median": groups["A reserved and device"]["median"],
         "A_outer_p90": groups["A reserved and device"]["p90"],
+        "A_allocated_half_over_p90": _half_over_p90(groups["A allocated"]),
+        "B_half_over_p90": _half_over_p90(groups["B all counters"]),
         "oom_called_fits": len(found.oom_called_fits),
         "ok_called_cannot_share": len(found.ok_called_cannot) / ok,
         "A_inside": a_rows.inside,
@@ -167,10 +171,15 @@ def show(document: dict[str, Any], found: memory.MemoryScore) -> None:
     print(" ".join(f"{name}={_figure(value)}" for name, value in document["figures"].items()))
 
 
+def _half_over_p90(group: dict[str, Any]) -> float | None:
+    """Median half-width of the intervals over the 90th percentile of |error|, over rows."""
+    if group["half_width"] is None or not group["row_p90"]:
+        return None
+    return float(group["half_width"] / group["row_p90"])
+
+
 def _line(name: str, group: dict[str, Any], textbook: dict[str, Any] | None) -> str:
-    ratio = None
-    if group["half_width"] is not None and group["row_p90"]:
-        ratio = group["half_width"] / group["row_p90"]
+    ratio = _half_over_p90(group)
     beside = "" if textbook is None else f"   {_share(textbook['median'])} / {_share(textbook['p90'])}"
     return (
         f"{name:24}{group['strata']:7}{group['rows']:6}{group['answered']:5}/{group['asked']:<4}"

@@ -117,9 +117,10 @@ def recipe_of(row: Row) -> Recipe:
         lora_targets=_targets(row),
         trained_parameters=_trained(row),
         trains_embeddings=row["run_type"] == "lora+emb",
-        sharding=_sharding(row),
+        output_scales=row["run_type"] == "adapter-v2" or "dora" in row["run_type"].lower(),
+        sharding=_sharding(row),  # type: ignore[arg-type]
         fsdp_version=1 if "fsdp1" in prose else 2 if "fsdp2" in prose else None,
-        pipeline_schedule=_schedule(prose),
+        pipeline_schedule=_schedule(prose),  # type: ignore[arg-type]
         virtual_stages=_whole(row["vp"]),
         empties_cache="cache emptied" in row["notes"],
         micro_batch=_micro_batch(row),
@@ -196,6 +197,8 @@ def _loss(row: Row, prose: str) -> str | None:
 
 def _targets(row: Row) -> tuple[str, ...] | None:
     text = row["lora_targets"].lower()
+    if row["run_type"] == "adapter-v2":
+        return ("qkv", "o_proj", "mlp")  # litgpt adapter_v2.py scales and shifts every linear layer
     if not text:
         return None
     if "all (" in text or "all linear" in text:

@@ -30,7 +30,8 @@ class Recipe:
     ``empties_cache``: the run returns cached blocks every few steps. ``fp32_norms``: k-bit preparation raised
     norms, and with them the residual stream, to fp32.
     ``flat_adapters``: adapters share FSDP1's flat parameters with the frozen base, which then gets gradients.
-    ``shard_degree``: ranks that share one copy under hsdp. ``dora``: weight-decomposed adapters.
+    ``shard_degree``: ranks that share one copy under hsdp. ``output_scales``: products
+    are scaled by a trained vector (DoRA, adapter v2).
     ``parameter_offload``: sharded weights and gradients rest on the host.
     ``trained_parameters``: what an adapter trains in all, where it is stated.
     """
@@ -61,7 +62,7 @@ class Recipe:
     lora_rank: int | None = None
     lora_targets: tuple[str, ...] | None = None
     lora_dropout: bool | None = None
-    dora: bool = False
+    output_scales: bool = False
     trained_parameters: float | None = None
     trains_embeddings: bool = False
     sharding: Sharding | None = None

@@ -152,7 +152,7 @@ def test_offloaded_parameters_leave_the_running_layers_on_the_device(weigh: Weig
 
 def test_dora_trains_a_magnitude_for_every_output_it_adapts(weigh: Weigh) -> None:
     plain = weigh(training="lora", lora_rank=8, lora_targets=("q_proj", "v_proj"))
-    dora = weigh(training="lora", lora_rank=8, lora_targets=("q_proj", "v_proj"), dora=True)
+    dora = weigh(training="lora", lora_rank=8, lora_targets=("q_proj", "v_proj"), output_scales=True)
     # 4096 + 1024 outputs in 32 layers, 2 bytes each.
     assert dora.phases[-1].parts["adapters"] - plain.phases[-1].parts["adapters"] == 32 * (4096 + 1024) * 2
     assert dora.allocated.value > plain.allocated.value

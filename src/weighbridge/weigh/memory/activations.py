@@ -135,18 +135,16 @@ def _feed_forward(shape: ModelShape, recipe: Recipe) -> float:
 
 def _adapter_inputs(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:
     """Dropout before an adapter keeps its result and its mask, for the input of every adapted matrix."""
-    if recipe.training not in ("lora", "qlora"):
-        return 0.0
     kinds = target_kinds(recipe.lora_targets or ())
-    # DoRA keeps every adapted product before it is scaled by its magnitude.
-    magnitudes = 2.0 * adapted_outputs(shape, kinds) if recipe.dora else 0.0
-    if not recipe.lora_dropout:
-        return magnitudes
+    # A product that a trained vector scales is kept for the gradient of the vector.
+    scaled = 2.0 * adapted_outputs(shape, kinds) if recipe.output_scales else 0.0
+    if recipe.training not in ("lora", "qlora") or not recipe.lora_dropout:
+        return scaled
     inputs = shape.hidden if {"q", "k", "v", "qkv"} & kinds else 0
     inputs += query_width(shape) if "o" in kinds else 0
     if "mlp" in kinds:
         inputs += (2 if shape.gated else 1) * shape.hidden + shape.ffn_hidden
-    return magnitudes + constants.dropout_bytes_per_input * inputs
+    return scaled + constants.dropout_bytes_per_input * inputs
 
 
 def _backward_temporaries(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:

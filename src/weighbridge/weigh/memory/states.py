@@ -112,7 +112,7 @@ def _adapter_parameters(shape: ModelShape, counted: Parameters, recipe: Recipe) 
         return recipe.trained_parameters
     if recipe.training in ("lora", "qlora"):
         kinds = target_kinds(recipe.lora_targets or ()) or frozenset({"q", "v"})
-        magnitudes = shape.layers * adapted_outputs(shape, kinds) if recipe.dora else 0.0
+        magnitudes = shape.layers * adapted_outputs(shape, kinds) if recipe.output_scales else 0.0
         return extra + magnitudes + lora_parameters(shape, recipe.lora_rank or 8, kinds)
     return extra
 
@@ -206,4 +206,5 @@ def _dequantised(shape: ModelShape, recipe: Recipe) -> float:
     """A quantised product raises one matrix to 16 bits at a time; DoRA adds its update and the sum to it."""
     matrix = 2.0 * shape.hidden * max(shape.ffn_hidden, shape.expert_ffn_hidden or 0)
     raised = 0.0 if recipe.base_quant in (None, "none") else matrix
-    return raised + (2 * matrix if recipe.dora else 0.0)
+    dora = recipe.output_scales and recipe.training in ("lora", "qlora")
+    return raised + (2 * matrix if dora else 0.0)
