@@ -6,16 +6,23 @@ else per token. Beside it the formula 6 N tokens / (0.4 x dense rate) on the sam
 
 from __future__ import annotations
 
+import math
+import statistics
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from weighbridge.facts.step_constants import load_step_tables
 from weighbridge.schema.step_constants import StepConstants
+from weighbridge.weigh.calibrate import apply, calibrate
 from weighbridge.weigh.memory import count
 from weighbridge.weigh.step import Missing, StepEstimate, step_time
 
+from truth.blocks import collective_curves, gemm_curves
+from truth.figures import quantile
 from truth.step_rows import StepRow, read_step_rows
 
 
@@ -108,23 +115,268 @@ def strata(figures: Sequence[StepFigure], least: int = 3) -> dict[str, list[Step
     }
 
 
-def main(folder: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Error of one row when the prediction was calibrated on another of the same card and framework."""
+
+    figure: StepFigure
+    nearest: float
+    others: tuple[float, ...]
+
+
+def calibrated(figures: Sequence[StepFigure]) -> list[Calibrated]:
+    """Nearest: the donor whose model, lengths and batch are closest. Others: up to ten donors spread evenly."""
+    groups: dict[tuple[str, str, str], list[StepFigure]] = defaultdict(list)
+    for figure in figures:
+        row = figure.row
+        groups[(row.row["gpu"], row.recipe.framework or "", _origin(row))].append(figure)
+    found = []
+    for group in groups.values():
+        if len({figure.measured for figure in group}) < 2:
+            continue
+        for figure in group:
+            donors = [one for one in group if one is not figure and one.measured != figure.measured]
+            if not donors:
+                continue
+            nearest = min(donors, key=lambda one: _distance(one, figure))
+            spread = donors[:: max(1, len(donors) // 10)]
+            found.append(
+                Calibrated(figure, _after(nearest, figure), tuple(_after(one, figure) for one in spread))
+            )
+    return found
+
+
+def _origin(row: StepRow) -> str:
+    name = row.row["source_repo"]
+    return "mlcommons" if name.startswith("mlcommons/") else name
+
+
+def _after(donor: StepFigure, figure: StepFigure) -> float:
+    done = apply(calibrate(donor.estimate, donor.measured), figure.estimate)
+    return done.seconds / figure.measured - 1
+
+
+def _distance(first: StepFigure, second: StepFigure) -> float:
+    """How unlike two tasks are, by what a user states of them."""
+    apart = 0.0
+    for measure in (
+        lambda figure: figure.estimate.model_flops / figure.estimate.tokens_per_step,
+        lambda figure: float(figure.row.recipe.sequence or 1),
+        lambda figure: figure.estimate.tokens_per_step / figure.estimate.devices,
+        lambda figure: float(figure.row.gpus),
+    ):
+        apart += abs(math.log(measure(first) / measure(second)))
+    for same in ("training", "compute", "checkpointing", "base_quant", "sharding", "compile", "fused_kernels"):
+        apart += 1.0 * (getattr(first.row.recipe, same) != getattr(second.row.recipe, same))
+    for column in ("model", "parallelism"):
+        apart += 0.3 * (first.row.row[column] != second.row.row[column])
+    return apart
+
+
+# Columns that a pair of rows must share to differ in the number of GPUs alone.
+_SAME = (
+    "source_repo", "model", "gpu", "run_type", "seq_len", "micro_batch", "n_compute", "quant", "n_ckpt",
+    "n_attention", "n_compile", "n_tp", "n_pp", "n_cp", "n_ep", "n_sharding", "framework_version", "vp",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Doubling:
+    """Tokens per second and GPU at 2N over those at N, in shares."""
+
+    name: str
+    gpus: int
+    measured: float
+    predicted: float
+
+
+def doublings(figures: Sequence[StepFigure]) -> list[Doubling]:
+    groups: dict[tuple[str, ...], list[StepFigure]] = defaultdict(list)
+    for figure in figures:
+        groups[tuple(figure.row.row[name] for name in _SAME)].append(figure)
+    found = []
+    for group in groups.values():
+        for first in group:
+            for second in group:
+                if second.row.gpus == 2 * first.row.gpus:
+                    found.append(
+                        Doubling(
+                            first.row.stratum,
+                            first.row.gpus,
+                            _rate(second, second.measured) / _rate(first, first.measured),
+                            _rate(second, second.estimate.seconds) / _rate(first, first.estimate.seconds),
+                        )
+                    )
+    return found
+
+
+def _rate(figure: StepFigure, seconds: float) -> float:
+    return figure.estimate.tokens_per_step / figure.estimate.devices / seconds
+
+
+def macro(groups: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+    """Means over groups of the median and of the 90th percentile of the sizes."""
+    if not groups:
+        return math.nan, math.nan
+    medians = [statistics.median(map(abs, group)) for group in groups.values()]
+    high = [quantile([abs(error) for error in group], 0.9) for group in groups.values()]
+    return statistics.fmean(medians), statistics.fmean(high)
+
+
+def score(folder: Path) -> dict[str, Any]:
+    """Every figure of this part as one document; shares, not percent."""
     constants = load_step_tables().constants
     rows = read_step_rows(folder)
     figures, refused = score_steps(rows, constants)
-    from statistics import median
+    document: dict[str, Any] = {"rows": len(rows), "answered": len(figures)}
+    for quality in ("A", "B", "AB"):
+        chosen = [figure for figure in figures if figure.row.row["quality"] in quality]
+        large = strata(chosen)
+        document[quality] = {
+            "strata": len(large),
+            "answered": len(chosen),
+            "median_p90": macro({name: [f.error for f in group] for name, group in large.items()}),
+            "peer_median_p90": macro({name: [f.peer - 1 for f in group] for name, group in large.items()}),
+        }
+    document["source"] = _by_source(figures)
+    document["without_largest_source"] = macro(
+        {
+            name: [f.error for f in group]
+            for name, group in strata(figures).items()
+            if not name.endswith(_largest(figures))
+        }
+    )
+    document["interval"] = _interval(figures)
+    document["calibrated"] = _calibrated(figures)
+    found = doublings(figures)
+    points = [abs(one.measured - one.predicted) for one in found]
+    by_stratum: dict[str, list[float]] = defaultdict(list)
+    for one, size in zip(found, points, strict=True):
+        by_stratum[one.name].append(size)
+    document["doubling"] = {
+        "pairs": len(points),
+        "median_p90_points": (100 * statistics.median(points), 100 * quantile(points, 0.9)) if points else None,
+        "macro_median_points": 100 * macro(by_stratum)[0] if points else None,
+    }
+    for name, curves in (("gemm", gemm_curves(folder)), ("collectives", collective_curves(folder))):
+        document[name] = {
+            "curves": len(curves),
+            "median": statistics.fmean(curve.median for curve in curves) if curves else None,
+            "p90": statistics.fmean(curve.p90 for curve in curves) if curves else None,
+        }
+    document["worst"] = [
+        {
+            "stratum": name,
+            "rows": len(group),
+            "median": statistics.median(abs(f.error) for f in group),
+            "signed": statistics.median(f.error for f in group),
+        }
+        for name, group in sorted(
+            strata(figures).items(), key=lambda item: -statistics.median(abs(f.error) for f in item[1])
+        )[:12]
+    ]
+    document["refused"] = {" / ".join(key): number for key, number in refused.most_common()}
+    return document
 
-    for name, group in strata(figures).items():
-        errors = sorted(abs(f.error) for f in group)
-        print(f"{median(errors):6.1%} {errors[int(0.9 * (len(errors) - 1))]:6.1%} "
-              f"signed {median(f.error for f in group):+6.1%} peer {median(abs(f.peer - 1) for f in group):6.1%} {len(group):4d} {name}")
-    meds = [median(abs(f.error) for f in g) for g in strata(figures).values()]
-    p90 = [sorted(abs(f.error) for f in g)[int(0.9 * (len(g) - 1))] for g in strata(figures).values()]
-    peers = [median(abs(f.peer - 1) for f in g) for g in strata(figures).values()]
-    print("macro", sum(meds) / len(meds), sum(p90) / len(p90), "peer", sum(peers) / len(peers), len(meds), len(figures), len(rows))
-    for k, v in refused.most_common(): print(v, k)
+
+def _largest(figures: Sequence[StepFigure]) -> str:
+    return Counter(figure.row.row["source_repo"] for figure in figures).most_common(1)[0][0] if figures else "-"
+
+
+def _by_source(figures: Sequence[StepFigure]) -> dict[str, Any]:
+    groups: dict[str, list[StepFigure]] = defaultdict(list)
+    for figure in figures:
+        groups[_origin(figure.row)].append(figure)
+    found = {}
+    for name, group in sorted(groups.items()):
+        large = strata(group)
+        found[name] = {
+            "rows": len(group),
+            "strata": len(large),
+            "median_p90": macro({key: [f.error for f in one] for key, one in large.items()}),
+            "peer_median": macro({key: [f.peer - 1 for f in one] for key, one in large.items()})[0],
+        }
+    return found
+
+
+def _interval(figures: Sequence[StepFigure]) -> dict[str, Any]:
+    """Share of the measured times inside, over rows and as the mean over strata; median half-width."""
+    found: dict[str, Any] = {}
+    for tier in sorted({figure.estimate.tier for figure in figures}):
+        group = [figure for figure in figures if figure.estimate.tier == tier]
+        covered = {
+            name: statistics.fmean(f.estimate.low <= f.measured <= f.estimate.high for f in one)
+            for name, one in strata(group, least=1).items()
+        }
+        found[tier] = {
+            "rows": len(group),
+            "cover_rows": statistics.fmean(f.estimate.low <= f.measured <= f.estimate.high for f in group),
+            "cover_macro": statistics.fmean(covered.values()),
+            "half_width": statistics.median(
+                (f.estimate.high - f.estimate.low) / 2 / f.estimate.seconds for f in group
+            ),
+            "p90_error": quantile([abs(f.error) for f in group], 0.9),
+        }
+    return found
+
+
+def _calibrated(figures: Sequence[StepFigure]) -> dict[str, Any]:
+    nearest: dict[str, list[float]] = defaultdict(list)
+    others: dict[str, list[float]] = defaultdict(list)
+    for one in calibrated(figures):
+        nearest[one.figure.row.stratum].append(one.nearest)
+        others[one.figure.row.stratum] += list(one.others)
+    large = {name for name, group in nearest.items() if len(group) >= 3}
+    return {
+        "strata": len(large),
+        "nearest_median_p90": macro({name: nearest[name] for name in large}),
+        "any_median_p90": macro({name: others[name] for name in large}),
+    }
+
+
+def show(document: dict[str, Any]) -> list[str]:
+    """Lines for a terminal."""
+    lines = [f"step time: answered {document['answered']} of {document['rows']} rows"]
+    for quality in ("A", "B", "AB"):
+        part = document[quality]
+        (median, high), (peer, peer_high) = part["median_p90"], part["peer_median_p90"]
+        lines.append(
+            f"  {quality:<3} macro median {median:6.1%} p90 {high:6.1%} over {part['strata']} strata; "
+            f"6N/(0.4 peak): {peer:6.1%} {peer_high:6.1%}"
+        )
+    median, high = document["without_largest_source"]
+    lines.append(f"  without the largest source: {median:.1%} {high:.1%}")
+    for name, part in document["source"].items():
+        (median, high), peer = part["median_p90"], part["peer_median"]
+        lines.append(
+            f"    {name:<42} {part['rows']:4d} rows {part['strata']:2d} strata {median:6.1%} {high:6.1%} "
+            f"peer {peer:6.1%}"
+        )
+    part = document["calibrated"]
+    lines.append(
+        "  calibrated on one other row: nearest {:.1%} {:.1%}, any {:.1%} {:.1%} over {} strata".format(
+            *part["nearest_median_p90"], *part["any_median_p90"], part["strata"]
+        )
+    )
+    lines.append(f"  N -> 2N: {document['doubling']}")
+    for tier, part in document["interval"].items():
+        lines.append(
+            f"  interval {tier}: {part['rows']} rows, cover {part['cover_rows']:.1%} (macro {part['cover_macro']:.1%}), "
+            f"half-width {part['half_width']:.1%}, p90 error {part['p90_error']:.1%}"
+        )
+    for name in ("gemm", "collectives"):
+        part = document[name]
+        if part["curves"]:
+            lines.append(
+                f"  {name}: {part['curves']} curves, leave one point out {part['median']:.1%}, p90 {part['p90']:.1%}"
+            )
+    lines += [
+        f"  worst {part['median']:6.1%} signed {part['signed']:+6.1%} {part['rows']:4d} {part['stratum']}"
+        for part in document["worst"]
+    ]
+    lines += [f"  not answered {number:4d} {name}" for name, number in document["refused"].items()]
+    return lines
 
 
 if __name__ == "__main__":
-    import sys
-    main(Path(sys.argv[1]))
+    print("\n".join(show(score(Path(sys.argv[1])))))
