@@ -28,12 +28,15 @@ class MemoryTables:
 def load_memory_tables(path: Path = FILE) -> MemoryTables:
     """Raises InputError that names the file and the field when a constant is missing or unknown."""
     tree, _ = read_tree(path)
-    spreads = {item["name"]: Spread(low=item["low"], high=item["high"]) for item in tree["spreads"]}
-    constants = {item["name"]: float(item["value"]) for item in tree["constants"]}
-    return MemoryTables(
-        constants=build_constants(constants, spreads, path),
-        defaults=tuple(FrameworkDefault(**item) for item in tree["defaults"]),
-    )
+    try:
+        spreads = {item["name"]: Spread(low=item["low"], high=item["high"]) for item in tree["spreads"]}
+        constants = {item["name"]: float(item["value"]) for item in tree["constants"]}
+        defaults = tuple(FrameworkDefault(**item) for item in tree["defaults"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            "facts.bad_field", file=str(path), line=None, id="memory constants", reason=str(error)
+        ) from error
+    return MemoryTables(constants=build_constants(constants, spreads, path), defaults=defaults)
 
 
 def build_constants(

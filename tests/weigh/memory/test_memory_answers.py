@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from memory_builders import LLAMA3, ONE, Weigh
 
 from weighbridge.errors import InputError
 from weighbridge.facts.memory_constants import MemoryTables, build_constants, load_memory_tables, provenance
+from weighbridge.schema.recipe import Recipe
 from weighbridge.weigh.memory import MemoryEstimate, Missing
 from weighbridge.weigh.memory.defaults import version_key
 
@@ -111,3 +112,28 @@ def test_a_missing_or_unknown_constant_is_named(tables: MemoryTables) -> None:
 def test_tables_come_from_the_file_that_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         load_memory_tables(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "constants: []",
+        "constants: [{name: a}]\nspreads: []\ndefaults: []",
+        "constants: [{name: a, value: x}]\nspreads: []\ndefaults: []",
+        "constants: []\nspreads: []\ndefaults: [{framework: any}]",
+        "constants: []\nspreads: []\ndefaults: []",
+    ],
+)
+def test_a_file_that_is_not_in_the_form_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "constants.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError):
+        load_memory_tables(file)
+
+
+def test_every_default_fills_a_field_that_a_recipe_has_and_names_its_source(tables: MemoryTables) -> None:
+    names = {item.name for item in fields(Recipe)}
+    for default in tables.defaults:
+        assert default.field in names
+        assert default.source
+        assert set(default.when or {}) <= names
