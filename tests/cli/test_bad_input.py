@@ -21,7 +21,7 @@ from weighbridge.readers.table import READERS
         ("empty.log", b"", "is empty"),
         ("blank.log", b"\n \n\n", "is empty"),
         ("photo.jpg", b"\xff\xd8\xff\xe0\x00\x10JFIF\x00" + bytes(range(256)) * 40, "binary file"),
-        ("novel.txt", "It was a dark and stormy night.\n".encode() * 50, "in no format"),
+        ("novel.txt", b"It was a dark and stormy night.\n" * 50, "in no format"),
         ("日志.txt", "今天没有训练\n".encode("gbk") * 20, "in no format"),
     ],
 )

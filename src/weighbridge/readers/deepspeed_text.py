@@ -81,7 +81,7 @@ _SAVED = pattern(rb"successfully saved checkpoint (?:at|from) iteration +<count>
 _TAG = pattern(rb"Checkpoint (?:global_step|iter_)?<count>? ?\S* ?is about to be saved")
 _CONFIG = pattern(
     rb"\b(world_size|train_batch_size|train_micro_batch_size_per_gpu|gradient_accumulation_steps"
-    rb"|zero_optimization_stage) \.+ <count>\s"
+    rb"|zero_optimization_stage) \.* <count>\s"
 )
 _CONFIG_FACTS: Final = {
     b"world_size": "hardware.gpus",
@@ -145,7 +145,7 @@ class _Log:
             self._happening(line)
         elif b"ut of memory" in line or b"OutOfMemory" in line:
             self._no_memory(line)
-        elif b".. " in line:
+        elif b".. " in line or b"config.py" in line:
             if found := _CONFIG.search(line):
                 self.facts[_CONFIG_FACTS[found[1]]] = int(found[2])
         elif b"DeepSpeed info" in line and (found := _VERSION.search(line)):

@@ -68,7 +68,7 @@ WHOLE: Final = frozenset(
 LOOKED_AT: Final = 256
 HEADER_WITHIN_LINES: Final = 200
 FAR_LONGER: Final = 4
-LARGEST_ROUND: Final = 65
+LARGEST_ROUND: Final = 64
 # Below this a header is that of some other table, whatever the user says.
 SMALLEST_LIKENESS: Final = 0.3
 KNOWN_FIRST_CELLS: Final = 1000
@@ -78,8 +78,9 @@ LARGEST_NUMBER: Final = 1e18
 # No GPU has this many MiB, none has this few.
 MOST_MIB: Final = 400_000
 FEWEST_MIB: Final = 1024
-# Nothing samples faster; nvidia-smi prints the GPUs of one round faster.
+# Nobody samples faster, and nvidia-smi prints the GPUs of one round not much slower.
 SHORTEST_INTERVAL_SECONDS: Final = 0.1
+LONGEST_WITHIN_SECONDS: Final = 0.3
 # Kept in the source's own words from the first row. Never serials, bus ids, host names.
 FIRST_ROW: Final = (
     "driver_version",
@@ -135,43 +136,49 @@ class _Row:
 
 @dataclass(slots=True)
 class _Rounds:
-    """Devices by their place in the round, where no column names them. ``devices`` None is unknown."""
+    """Devices by their place in the round, where no column names them."""
 
-    devices: int | None = None
-    gap_seconds: float = 0.0
+    # A longer gap between two rows ends a round; None while nothing tells rounds from rows.
+    pause_seconds: float | None = None
     place: int = 0
     last: float | None = None
 
     def learn(self, clocks: Sequence[float]) -> None:
-        """The smallest period under which pauses between rounds are far longer than gaps within them.
+        """Find the pause: rounds are mostly of one length, and what they hold comes far closer together.
 
-        A tenth of either may be out of the order: a query that hung, a row that is missing. Rows that come at
-        a logger's even pace are of one device.
+        Rows that come at a logger's even pace are of one device.
         """
         # A clock that goes back is another start of the logger: a pause too.
         gaps = [abs(later - earlier) for earlier, later in pairwise(clocks)]
-        for devices in range(2, LARGEST_ROUND):
-            pauses = sorted(gaps[devices - 1 :: devices])
-            within = sorted(gap for place, gap in enumerate(gaps) if place % devices != devices - 1)
-            if not pauses:
-                break
-            pause, gap = pauses[len(pauses) // 10], within[(len(within) * 9) // 10]
-            if pause > FAR_LONGER * gap and pause > 0:
-                self.devices, self.gap_seconds = devices, (pause + gap) / 2
+        pause = _pause(sorted(gaps))
+        if pause is not None:
+            ends = [place for place, gap in enumerate(gaps, 1) if gap > pause]
+            lengths = [end - begin for begin, end in pairwise([0, *ends])]
+            usual = max(set(lengths), key=lengths.count)
+            alike = lengths.count(usual) * 2 >= len(lengths)
+            if 1 < usual <= LARGEST_ROUND and alike and len(clocks) - ends[-1] <= usual:
+                self.pause_seconds = pause
                 return
         if gaps and sorted(gaps)[len(gaps) // 2] >= SHORTEST_INTERVAL_SECONDS:
-            self.devices = 1
+            self.pause_seconds = 0.0
 
     def next(self, clock: float | None) -> int | None:
-        if self.devices is None:
+        if self.pause_seconds is None or clock is None:
             return None
-        paused = clock is not None and self.last is not None and clock - self.last > self.gap_seconds
-        if self.last is None or paused or self.place + 1 >= self.devices:
-            self.place = 0
-        else:
-            self.place += 1
-        self.last = clock if clock is not None else self.last
+        paused = self.last is None or abs(clock - self.last) > self.pause_seconds
+        self.place = 0 if paused or not self.pause_seconds else self.place + 1
+        self.last = clock
         return self.place
+
+
+def _pause(gaps: Sequence[float]) -> float | None:
+    """The middle of the widest jump in sorted gaps, if it parts rows of a round from pauses."""
+    widest, pause = 0.0, None
+    for shorter, longer in pairwise(gaps):
+        ratio = longer / max(shorter, 1e-6)
+        if shorter <= LONGEST_WITHIN_SECONDS and longer > FAR_LONGER * shorter and ratio > widest:
+            widest, pause = ratio, (shorter + longer) / 2
+    return pause
 
 
 @dataclass(slots=True)

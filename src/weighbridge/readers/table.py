@@ -6,9 +6,11 @@ from typing import Final
 
 from weighbridge.readers.base import Reader
 from weighbridge.readers.deepspeed_text import DeepspeedText
+from weighbridge.readers.detectron2 import Detectron2Metrics
 from weighbridge.readers.hf_trainer_state import HfTrainerState
 from weighbridge.readers.llamafactory_jsonl import LlamaFactoryJsonl
 from weighbridge.readers.metriclogger_text import MetricLoggerText
+from weighbridge.readers.mmengine_json import MmengineJson
 from weighbridge.readers.mmengine_text import MmengineText
 from weighbridge.readers.nvidia_smi_csv import NvidiaSmiCsv
 from weighbridge.readers.paddle_text import PaddleText
@@ -18,6 +20,8 @@ from weighbridge.readers.ultralytics_csv import UltralyticsCsv
 
 READERS: Final[tuple[Reader, ...]] = (
     MmengineText(),
+    MmengineJson(),
+    Detectron2Metrics(),
     PaddleText(),
     TimmText(),
     MetricLoggerText(),

@@ -15,7 +15,8 @@ from typing import BinaryIO, Final
 
 from weighbridge.schema.run import Problem
 
-BLOCK_BYTES: Final = 1 << 20
+# Small enough that a parsed block stays in the processor's cache: larger ones are read up to a fifth slower.
+BLOCK_BYTES: Final = 1 << 18
 # No training framework prints a longer line; a longer one is a binary or a broken writer.
 MAXIMUM_LINE_BYTES: Final = 4 << 20
 HEAD_BYTES: Final = 1 << 20
@@ -52,10 +53,7 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         for block in blocks(self.stream, self.problems):
-            if b"\r" in block.data:
-                yield from _split_returns(block.data, block.first_line)
-            else:
-                yield from enumerate(block.data.splitlines(keepends=True), block.first_line)
+            yield from lines_of(block)
             self.lines = block.last_line
 
 
@@ -66,6 +64,13 @@ class Block:
     data: bytes
     first_line: int
     last_line: int
+
+
+def lines_of(block: Block) -> Iterator[tuple[int, bytes]]:
+    """The lines of a block with their numbers, as Lines gives them."""
+    if b"\r" in block.data:
+        return _split_returns(block.data, block.first_line)
+    return enumerate(block.data.splitlines(keepends=True), block.first_line)
 
 
 def _split_returns(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
@@ -112,6 +117,11 @@ def blocks(stream: BinaryIO, problems: list[Problem]) -> Iterator[Block]:
             count = data.count(b"\n")
             yield Block(_clean(data), number, number + count - 1)
             number += count
+        if len(pending) > MAXIMUM_LINE_BYTES and b"\r" in pending:
+            # A progress bar draws over itself for hours without a new line: what it has drawn may go on.
+            end = pending.rfind(b"\r")
+            yield Block(_clean(pending[: end + 1]), number, number)
+            pending = pending[end + 1 :]
         if len(pending) > MAXIMUM_LINE_BYTES:
             problems.append(
                 Problem(code="readers.line_too_long", line=number, params={"limit": MAXIMUM_LINE_BYTES})
@@ -123,7 +133,8 @@ def blocks(stream: BinaryIO, problems: list[Problem]) -> Iterator[Block]:
 
 
 def _clean(data: bytes) -> bytes:
-    if b"\r\n" in data:
+    # One byte is found ten times faster than two, and most logs have none.
+    if b"\r" in data and b"\r\n" in data:
         # tqdm on Windows writes \r\r\n; the extra returns carry nothing.
         data = re.sub(rb"\r+\n", b"\n", data)
     if b"\x1b" in data:

@@ -74,7 +74,7 @@ _RANK_TOKENS = pattern(rb"<count> tokens per DP rank, <count> tokens per train s
 _BEGINS = pattern(rb"Training starts at step <count>\b")
 _MESH = pattern(rb"Building \d+-D device mesh with \[(.*?)\], \[(.*?)\]")
 _DEGREES = pattern(rb"\b(pp|dp_replicate|dp_shard|cp|tp|ep) ?= ?<count>")
-_SAVED = pattern(rb"Finished saving the checkpoint.*? in <number> seconds")
+_SAVED = pattern(rb"Finished saving the checkpoint.*?\bin <number> seconds")
 _CHECKPOINTING = pattern(rb"Applied (\w+) activation checkpointing")
 _JOB = pattern(rb"Starting job: (.+?)\s*\n")
 
