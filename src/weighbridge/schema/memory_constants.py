@@ -44,6 +44,7 @@ class MemoryConstants:
     selective_ffn_bytes: float
     routed_copy_bytes_per_hidden: float
     routed_exchange_bytes_per_hidden: float
+    busiest_expert_rank: float
     eager_attention_bytes_per_score: float
     fsdp1_units_alive: float
     fsdp2_units_alive: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from memory_builders import LLAMA3, MISTRAL, ONE, Weigh
+from memory_builders import LLAMA3, MISTRAL, MIXTRAL, ONE, Weigh
 
 TOKENS = 4 * 4096
 # Mistral's frozen part and adapters of rank 16 on attention, in bf16, fp32 for adapters off.
@@ -110,3 +110,11 @@ def test_a_wider_network_has_a_larger_interior(weigh: Weigh) -> None:
     narrow = weigh(**LORA).phases[1].parts["recomputed"]
     # gate, up and activated kept, and three gradients: 6 x 2 bytes for every further element.
     assert weigh(wide, **LORA).phases[1].parts["recomputed"] - narrow == TOKENS * 12 * 14336
+
+
+def test_expert_parallel_counts_the_busiest_rank_and_its_exchanges(weigh: Weigh) -> None:
+    alone = weigh(MIXTRAL, checkpointing="none").phases[0].parts["activations"]
+    spread = weigh(MIXTRAL, checkpointing="none", layout=replace(ONE, expert_parallel=4))
+    # Two experts a token: half as much again of 8 x 14336 and 4 x 4096 each, and 16 x 4096 more at 1.5.
+    extra = 2 * (0.5 * (8 * 14336 + 4 * 4096) + 1.5 * 16 * 4096)
+    assert spread.phases[0].parts["activations"] - alone == pytest.approx(32 * TOKENS * extra)

@@ -36,10 +36,13 @@ class LayerBytes:
     selective: float
 
 
-def active_width(shape: ModelShape) -> float:
-    """Width of the feed-forward part that one token passes through, mean over layers."""
+def active_width(shape: ModelShape, busiest: float = 1.0) -> float:
+    """Width of the feed-forward part that one token passes through, mean over layers.
+
+    ``busiest``: routed tokens on the fullest rank over the mean.
+    """
     moe = moe_share(shape)
-    routed = (shape.experts_per_token or 0) * expert_width(shape) + shape.shared_expert_ffn_hidden
+    routed = busiest * (shape.experts_per_token or 0) * expert_width(shape) + shape.shared_expert_ffn_hidden
     return (1 - moe) * shape.ffn_hidden + moe * routed
 
 
@@ -55,31 +58,33 @@ def layer_bytes(
     stream = shape.hidden * (4.0 if recipe.fp32_norms else element)
     attention = _attention(shape, recipe, constants, element)
     small = _norms(shape, recipe, constants) * shape.hidden * scale
-    feed_forward = _feed_forward(shape, recipe) * active_width(shape) * element
+    busiest = constants.busiest_expert_rank if expert_parallel > 1 else 1.0
+    width = active_width(shape, busiest)
+    feed_forward = _feed_forward(shape, recipe) * width * element
     feed_forward += _adapter_inputs(shape, recipe, constants) * scale
     copies = constants.routed_copy_bytes_per_hidden
     copies += constants.routed_exchange_bytes_per_hidden if expert_parallel > 1 else 0.0
-    routed = moe_share(shape) * (shape.experts_per_token or 0) * copies * shape.hidden * scale
+    routed = moe_share(shape) * (shape.experts_per_token or 0) * busiest * copies * shape.hidden * scale
     kept = attention + small + feed_forward + routed
     interior = kept + _backward_temporaries(shape, recipe, constants) * scale
     if recipe.fp32_norms:
         interior += small
-    selective = _selective(shape, recipe, constants) * scale
+    selective = _selective(shape, recipe, constants, width) * scale
     return LayerBytes(stream=stream, kept=kept, interior=interior, selective=min(selective, kept + stream))
 
 
-def _selective(shape: ModelShape, recipe: Recipe, constants: MemoryConstants) -> float:
+def _selective(shape: ModelShape, recipe: Recipe, constants: MemoryConstants, width: float) -> float:
     """Selective checkpointing per operator keeps every second product and the attention result.
 
     Products in fp4 are operators of their own, not on the list: what they keep are their packed inputs.
     """
     if recipe.compute == "fp4":
-        inputs = 2 * shape.hidden + query_width(shape) + active_width(shape)
+        inputs = 2 * shape.hidden + query_width(shape) + width
         return 4 * shape.hidden + constants.fp4_bytes_per_value * inputs
     return (
         constants.selective_hidden_bytes * shape.hidden
         + constants.selective_kv_bytes * key_width(shape)
-        + constants.selective_ffn_bytes * active_width(shape)
+        + constants.selective_ffn_bytes * width
     )
 
 
