@@ -57,7 +57,8 @@ def number(value: Any) -> float | None:
     """A finite figure, or None for text, NaN, infinity, and anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and abs(value) < _LARGEST else None
+    # The size first: isfinite refuses an integer of 400 digits.
+    return float(value) if abs(value) < _LARGEST and math.isfinite(value) else None
 
 
 def count(value: Any) -> int | None:
