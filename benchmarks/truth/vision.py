@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from weighbridge.estimate.describe.vision import Asked, ImageSize, describe_vision, image_size
+from weighbridge.estimate.describe.vision import Asked, ImageSize, describe_vision, image_size, zoo_size
 from weighbridge.facts.vision_constants import load_vision_constants, vision_card
 from weighbridge.schema.vision import Network, Unanswered, VisionConstants, VisionMemory, VisionRecipe, VisionTime
 from weighbridge.weigh.vision import vision_memory, vision_step_time
@@ -90,7 +90,8 @@ def described(row: Row) -> Described:
         channels_last={"yes": True, "no": False}.get(row["channels_last"]),
         compiled={"yes": True, "no": False}.get(row["compile"]),
     )
-    return Described(row, recipe, image_size(row["input_size"]))
+    size = zoo_size(name_of(row), image_size(row["input_size"]), framework)
+    return Described(row, recipe, size)
 
 
 def framework_of(row: Row) -> str | None:
@@ -138,7 +139,8 @@ def name_of(row: Row) -> str:
         return Path(row["config_name"]).name.removesuffix(".py") + (" " + row["family"] if "3d" in row["source_repo"] else "")
     if "image-models" in row["source_repo"]:
         return "timm " + row["model"]
-    return f"{row['family']} {row['model']} {Path(row['config_name']).stem if '.yaml' in row['config_name'] else ''}".strip()
+    config = row["config_name"].replace("/", " ").removesuffix(".yaml") if ".yaml" in row["config_name"] else ""
+    return f"{row['family']} {row['model']} {config}".strip()
 
 
 def answer(d: Described, constants: VisionConstants) -> VisionMemory | Unanswered:
@@ -168,8 +170,9 @@ def _network(d: Described, *, most: bool) -> Network | str:
         return "input size"
     height, width = d.size.most if most else d.size.mean
     half = d.recipe.precision in ("amp_fp16", "amp_bf16", "bf16")
+    # The note "with_cp" says that the config names the option; the configs in those wheels set it False.
     found = network_of(
-        name_of(d.row), height, width, d.recipe.framework, half, "with_cp" in d.row["notes"]
+        name_of(d.row), height, width, d.recipe.framework, half, False
     )
     return found if found is not None else "network"
 

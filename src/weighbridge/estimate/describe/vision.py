@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weighbridge.estimate.describe.vision_networks import convolutional as conv
 from weighbridge.estimate.describe.vision_networks import detectors as det
 from weighbridge.estimate.describe.vision_networks import segmenters as seg
 from weighbridge.estimate.describe.vision_networks import transformers as trans
+from weighbridge.estimate.describe.vision_networks.table import from_table
 from weighbridge.schema.vision import Network
 from weighbridge.weigh.vision.walk import Map, Walk
 
@@ -21,6 +22,14 @@ CLASSES = {
     "coco-stuff164k": 171, "coco-stuff10k": 171, "loveda": 7, "potsdam": 6, "vaihingen": 6, "isaid": 16,
     "drive": 2, "stare": 2, "chase-db1": 2, "hrf": 2, "mapillay": 65, "mapillary": 65,
 }  # fmt: skip
+
+
+# Classes that a detector's dataset has; COCO's 80 where the name has none of them.
+DETECTION_CLASSES = {
+    "lvisv0.5": 1230, "lvis": 1203, "openimages-challenge": 500, "openimages": 601, "objects365": 365, "v3det": 13204,
+    "cityscapes": 8, "nuim": 10, "voc": 20, "crowdhuman": 1, "youtubevis": 40, "wider": 1,
+}  # fmt: skip
+_OLD_GROUP_NORM = ("mmdet", "mmdet3d", "detectron2", "maskrcnn-benchmark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,25 @@ def image_size(text: str, divisor: int = 32) -> ImageSize | None:
     return ImageSize((height, width), (height, width))
 
 
+def zoo_size(name: str, stated: ImageSize | None, framework: str | None) -> ImageSize | None:
+    """What the zoo's recipe makes of the stated size: crops named in the file, mosaics halved, YOLOX up to 800."""
+    key = re.sub(r"[\s_]+", "-", name.lower())
+    if framework == "mmseg" and (found := re.search(r"-(\d{2,4})x(\d{2,4})$", key)):
+        crop = (float(found[1]), float(found[2]))
+        return ImageSize(crop, crop)
+    if found := re.search(r"(?<![a-z])ssd(300|512)(?!\d)", key):
+        side = (float(found[1]), float(found[1]))
+        return ImageSize(side, side)
+    if "rtmdet" in key and stated is not None and stated.most[0] >= 1280:
+        half = (stated.most[0] / 2, stated.most[1] / 2)  # mosaic at twice the size, then a random crop
+        return ImageSize(half, half)
+    if "yolox" in key and stated is not None and stated.most[0] == 640:
+        return ImageSize(stated.mean, (800.0, 800.0))  # resized at random, 480 to 800
+    if framework == "detectron2" and "cityscapes" in key:
+        return ImageSize((928, 1856), (1024, 2048))
+    return stated
+
+
 def _ratio(short: float, mean_short: float, longest: float, divisor: int) -> ImageSize:
     def up(x: float) -> float:
         return float(-(-x // divisor) * divisor)
@@ -77,10 +105,38 @@ def _ratio(short: float, mean_short: float, longest: float, divisor: int) -> Ima
 def describe_vision(name: str, asked: Asked) -> Network | None:
     """``name``: lower or upper case, with - or _; family and model may stand together ("faster-rcnn R50-FPN")."""
     key = re.sub(r"[\s_]+", "-", name.lower())
+    if (listed := _classifier(name, asked)) is not None:
+        return listed
     if _is_segmenter(key):
         return _segmenter(key, asked)
     if _detector_kind(key):
         return _detector(key, asked)
+    return None
+
+
+# -- classifiers ---------------------------------------------------------------------------------------------------
+
+_WRITTEN = (
+    (r"^(?:resnet[ -])?se-?resnext-?101-32x4d", "seresnext101_32x4d"),
+    (r"^(?:resnext )?resnext-?101-32x4d", "resnext101_32x8d"),
+    (r"resnet-?(18|34|50|101|152)(?: v1\.5)?$", "resnet{}"),
+    (r"efficientnet-?(b[0-8])$", "efficientnet_{}"),
+    (r"vit-?b/16", "vit_base_patch16_224"),
+    (r"vit-?l/16", "vit_large_patch16_224"),
+    (r"vit-?h/14", "vit_huge_patch14_224"),
+)
+
+
+def _classifier(name: str, asked: Asked) -> Network | None:
+    plain = name.lower().split()
+    listed = from_table(plain[-1], asked.height, asked.width) if plain else None
+    if listed is not None:
+        return listed
+    if any(word in name.lower() for word in ("rcnn", "ssd", "fpn", "retina", "coco", "_", "unet")):
+        return None
+    for pattern, written in _WRITTEN:
+        if found := re.search(pattern, name.lower()):
+            return from_table(written.format(*found.groups()), asked.height, asked.width)
     return None
 
 
@@ -171,8 +227,11 @@ def _detector(key: str, asked: Asked) -> Network | None:
         key,
         autocast=asked.autocast,
         checkpointing=asked.checkpointing,
-        norm="group" if everywhere else "frozen" if detectron else "batch",
+        norm="group" if everywhere else "frozen" if asked.framework == "detectron2" else "batch",
+        group_norm_maps=2 if asked.framework in _OLD_GROUP_NORM else 1,
     )
+    classes = asked.classes or next((n for name, n in DETECTION_CLASSES.items() if name in key), 80)
+    asked = replace(asked, classes=classes)
     x = walk.image(asked.height, asked.width)
     trained_norm = "syncbn" in key and ("r16" in key or "backbone" in key)
     frozen = 0 if scratch else 1
@@ -209,11 +268,11 @@ def _detector(key: str, asked: Asked) -> Network | None:
         return walk.network("detector")
     neck_norm = "group" if everywhere else "batch" if "syncbn-all" in key or "neck" in key else "none"
     if kind in (*_ANCHORS, *_ANCHOR_FREE, "reppoints"):
-        levels = det.fpn(walk, maps[1:], extra=2, extra_pool=False, relu_extra=True, norm=neck_norm,
+        levels = det.hr_fpn(walk, maps) if "hrnet" in key else det.fpn(walk, maps[1:], extra=2, extra_pool=False, relu_extra=True, norm=neck_norm,
                          extra_on_input=kind in _ANCHORS)
         det.dense_head(walk, levels, _dense(key, kind, group))
         return walk.network("detector")
-    levels = det.fpn(walk, maps, extra=1, norm=neck_norm)
+    levels = det.hr_fpn(walk, maps) if "hrnet" in key else det.fpn(walk, maps, extra=1, norm=neck_norm)
     if kind == "solo":
         for level in levels:
             for _ in range(2):
@@ -248,7 +307,7 @@ def _heads(key: str, asked: Asked, kind: str | None) -> det.Heads:
     return det.Heads(
         classes=asked.classes or 80,
         cascade=cascade,
-        mask=mask,
+        masks=0 if not mask else 1 if asked.framework == "detectron2" else cascade,
         keypoint="keypoint" in key,
         convolutions=4 if "4conv1fc" in key or group else 0,
         norm="group" if group else "batch" if "head" in key and "syncbn" in key else "none",
@@ -367,10 +426,14 @@ def _segmenter(key: str, asked: Asked) -> Network | None:
         if found is None:
             return None
         maps = found
-    y = _decode(walk, key, maps, classes)
-    if y is None:
+    decoded = _decode(walk, key, maps, classes)
+    if decoded is None:
         return None
-    seg.classify(walk, y, classes, height, width)
+    for y in decoded if isinstance(decoded, list) else [decoded]:
+        seg.classify(walk, y, classes, height, width)
+    if "knet" in key:
+        for _ in range(3):  # every kernel update predicts masks again
+            seg.classify(walk, walk.copy(maps[-1]), classes, height, width)
     auxiliary = not any(word in key for word in ("fpn", "pointrend", "segformer", "hr18", "hr48", "mobilenet-v2-d8-fcn-x"))
     if auxiliary:
         source = maps[-2]
@@ -379,7 +442,7 @@ def _segmenter(key: str, asked: Asked) -> Network | None:
     return walk.network("segmenter")
 
 
-def _decode(walk: Walk, key: str, maps: list[Map], classes: int) -> Map | None:
+def _decode(walk: Walk, key: str, maps: list[Map], classes: int) -> Map | list[Map] | None:
     last = maps[-1]
     narrow = re.search(r"r18b?-", key) is not None
     wide = 128 if narrow else 512
@@ -396,7 +459,17 @@ def _decode(walk: Walk, key: str, maps: list[Map], classes: int) -> Map | None:
         return seg.aspp(walk, last, wide)
     if "uper" in key or "knet" in key and "swin" in key:
         return seg.upernet(walk, maps)
-    if "pspnet" in key or "psp" in key or "apcnet" in key or "dmnet" in key:
+    if "apcnet" in key or "dmnet" in key:
+        return seg.adaptive_context(walk, last)
+    if "danet" in key:
+        return seg.danet(walk, last, wide)
+    if "jpu" in key:
+        last = seg.pyramid_upsampling(walk, maps)
+        if "enc" in key:
+            return seg.encoding(walk, last)
+    if "encnet" in key:
+        return seg.encoding(walk, last)
+    if "psp" in key:
         return seg.psp(walk, last, wide)
     if "pointrend" in key:
         levels = det.fpn(walk, maps)
@@ -410,7 +483,7 @@ def _decode(walk: Walk, key: str, maps: list[Map], classes: int) -> Map | None:
     for middle in seg.MIDDLES:
         if middle in key:
             return seg.with_context(walk, last, wide, middle)
-    if "encnet" in key or "psanet" in key or "ann-" in key:
+    if "psanet" in key or "ann-" in key:
         return seg.with_context(walk, last, wide, "gcnet")
     if "fcn" in key and "mobilenet" in key:
         return seg.fcn(walk, last, wide, 2, True)
@@ -424,7 +497,7 @@ def _decode(walk: Walk, key: str, maps: list[Map], classes: int) -> Map | None:
 
 def _vit_segmenter(walk: Walk, x: Map, key: str, size: str, classes: int, asked: Asked) -> Network | None:
     names = {"t": "tiny", "s": "small", "b": "base", "l": "large", "h": "huge"}
-    maps = trans.vit(walk, x, names.get(size, size))
+    maps = trans.vit(walk, x, names.get(size, size), averaged=True)
     high, wide = asked.height / 16, asked.width / 16
     grid = [Map(m.channels, high, wide, bytes_each=m.bytes_each) for m in maps]
     for y in grid:

@@ -48,7 +48,7 @@ def vision_step_time(
         if operator.kind in _MATRIX:
             parts["matrix"] += _matrix(operator, images, width, passes, peak, bandwidth, recipe, card, constants)
         else:
-            moved = _moved(operator, width) * images / bandwidth
+            moved = _moved(operator, width, constants["elementwise_passes"]) * images / bandwidth
             name = "normalisation" if operator.kind.endswith("norm") else "elementwise"
             parts[name] += moved
     state = network.parameters * constants["step_bytes_per_parameter"] / bandwidth
@@ -92,13 +92,16 @@ def _matrix(
     constants: VisionConstants,
 ) -> float:
     tensor = recipe.precision not in (None, "fp32")
-    kind = "linear" if operator.kind in ("linear", "attention_matmul") else operator.kind
+    kind: str = operator.kind
+    if kind == "depthwise_conv" and recipe.channels_last:
+        kind = "depthwise_conv_last"
     efficiency = constants.of(f"efficiency.{'tensor' if tensor else 'fp32'}", kind)
-    if tensor and operator.narrowest:
+    if tensor and operator.narrowest and not kind.startswith("depthwise"):
         # Tiles are 64 or more channels wide: fewer leave part of every tile empty.
         efficiency *= min(1.0, operator.narrowest / constants["tile_channels"]) ** constants["tile_power"]
     layout = 1.0
     if tensor and kind in ("conv", "group_conv") and not recipe.channels_last:
+        # Tensor cores want the channels last: maps are turned on the way in and out.
         layout = constants["transposed_layout_passes"]
     elements = (operator.inputs + operator.outputs) * layout
     moved = (elements * images + operator.weights) * width / (bandwidth * constants.of("matrix_memory", kind))
@@ -106,10 +109,10 @@ def _matrix(
     return passes * max(work, moved)
 
 
-def _moved(operator: Operator, width: float) -> float:
+def _moved(operator: Operator, width: float, elementwise_passes: float) -> float:
     each = 4.0 if operator.kind in ("layer_norm", "softmax", "group_norm") else width
     forward, backward = _PASSES.get(operator.kind, (0.0, 0.0))
     if forward:
         return operator.outputs * each * (forward + (backward if operator.backward else 0.0))
     both = operator.inputs + operator.outputs
-    return both * each * (2.0 if operator.backward else 1.0)
+    return both * each * (elementwise_passes if operator.backward else 1.0)

@@ -66,10 +66,16 @@ class Walk:
         frozen_stages: int = 0,
         norm: str = "batch",
         checkpointing: bool = False,
+        group_norm_maps: int = 1,
     ) -> None:
-        """``norm`` is the default of ``norm()``: batch, frozen (detectron2's, no gradient of its own) or group."""
+        """``norm`` is the default of ``norm()``: batch, frozen (detectron2's, no gradient of its own) or group.
+
+        ``group_norm_maps``: 2 before PyTorch 1.5, whose GroupNorm was a batch norm and a multiplication that both
+        kept their input.
+        """
         self.name, self.autocast, self.frozen_stages = name, autocast, frozen_stages
         self.default_norm, self.checkpointing = norm, checkpointing
+        self.group_norm_maps = group_norm_maps
         self.operators: list[Operator] = []
         self.parameters = 0.0
         self.trainable = 0.0
@@ -271,6 +277,8 @@ class Walk:
         y = Map(x.channels, x.height, x.width, items=x.items, bytes_each=x.bytes_each,
                 grad=x.grad or not self.frozen)  # fmt: skip
         kept = self.keep(x) if y.grad else 0.0
+        if kind == "group" and y.grad:
+            kept += (self.group_norm_maps - 1) * y.size
         name: Kind = {"layer": "layer_norm", "group": "group_norm"}.get(kind, "batch_norm")  # type: ignore[assignment]
         return self.emit(name, x, y, kept=kept)
 
@@ -283,6 +291,10 @@ class Walk:
         """GELU, SiLU, Mish, hard-swish, leaky ReLU out of place: the input stays, and the output for the next."""
         y = self.like(x)
         return self.emit("activation", x, y, kept=self.keep(x) if x.grad else 0.0)
+
+    def swish(self, x: Map) -> Map:
+        """x times sigmoid(x) as two operators: x and the sigmoid stay (MMCV's Swish)."""
+        return self.multiply(x, self.sigmoid(x))
 
     def sigmoid(self, x: Map) -> Map:
         y = self.like(x)
@@ -354,6 +366,10 @@ class Walk:
         x = self.full(x)
         y = self.like(x)
         return self.emit("softmax", x, y, kept=self.keep(y) if y.grad else 0.0)
+
+    def transient(self, bytes_per_image: float) -> None:
+        """Alive beside everything kept so far, then free: assignment of targets to anchors."""
+        self.operators.append(Operator("copy", workspace_bytes=bytes_per_image, backward=False))
 
     def losses(self, bytes_per_image: float) -> None:
         """Alive only while the losses are computed, when every activation is."""

@@ -18,7 +18,7 @@ class Heads:
     rois: int = 512
     positive_share: float = 0.25
     cascade: int = 1
-    mask: bool = False
+    masks: int = 0
     keypoint: bool = False
     norm: str = "none"
     convolutions: int = 0
@@ -50,6 +50,19 @@ def fpn(
     return out
 
 
+def hr_fpn(walk: Walk, maps: Sequence[Map], width: int = 256, levels: int = 5) -> list[Map]:
+    """HRNet's: all branches at stride 4 side by side, reduced by a 1x1 convolution, pooled to every level."""
+    first = maps[0]
+    joined = walk.cat(first, *(walk.resize(x, first.height, first.width) for x in maps[1:]))
+    y = walk.conv(joined, width, 1, bias=True)
+    out = []
+    for level in range(levels):
+        step = 2**level
+        pooled = y if level == 0 else walk.average_pool(y, -(-y.height // step), -(-y.width // step))
+        out.append(walk.conv(pooled, width, 3, bias=True))
+    return out
+
+
 def rpn(walk: Walk, maps: Sequence[Map], anchors: int = 3, width: int | None = None) -> None:
     for x in maps:
         y = walk.relu(walk.conv(x, width or x.channels, 3, bias=True))
@@ -78,8 +91,8 @@ def roi_heads(walk: Walk, heads: Heads, channels: int = 256) -> None:
     for _ in range(heads.cascade):
         box_head(walk, heads, channels)
     positives = heads.rois * heads.positive_share
-    if heads.mask:
-        for _ in range(heads.cascade):
+    if heads.masks:
+        for _ in range(heads.masks):
             mask_head(walk, heads, channels, positives)
     if heads.keypoint:
         keypoint_head(walk, channels, positives)
@@ -124,7 +137,7 @@ def c4_heads(walk: Walk, heads: Heads, backbone_block: object, channels: int = 1
     pooled = walk.average_pool(y, 1, 1)
     walk.linear(pooled, heads.classes + 1)
     walk.linear(pooled, 4 * heads.classes)
-    if heads.mask:
+    if heads.masks:
         z = Map(2048, y.height, y.width, items=heads.rois * heads.positive_share, bytes_each=y.bytes_each)
         z = walk.relu(walk.transposed(z, 256, 2, 2))
         walk.conv(z, heads.classes, 1, bias=True)
@@ -213,7 +226,9 @@ def csp_layer(walk: Walk, x: Map, out: int, blocks: int, *, add: bool, wide: boo
 
 
 def csp_detector(walk: Walk, x: Map, deep: float, wide: float, *, rtm: bool, masks: bool = False) -> None:
-    """YOLOX and RTMDet: CSP backbone, PAFPN, decoupled head."""
+    """YOLOX (MMCV's Swish) and RTMDet (SiLU): CSP backbone, PAFPN, decoupled head."""
+    if not rtm:
+        walk.smooth = walk.swish  # type: ignore[method-assign]
     sizes = [int(round(c * wide)) for c in (64, 128, 256, 512, 1024)]
     if rtm:
         for out, stride in ((sizes[0] // 2, 2), (sizes[0] // 2, 1), (sizes[0], 1)):

@@ -18,8 +18,9 @@ def classify(walk: Walk, x: Map, classes: int, height: float, width: float, copi
     y = walk.full(y)
     y = walk.resize(y, height, width)
     logits = walk.softmax(y)
-    # When the loss turns back: the gradient of the loss and that of its logits are alive with what is kept.
-    walk.losses(logits.size * 2)
+    # Alive while a loss is computed or turned back, beside what is kept: the resized logits, the gradient of the loss
+    # and of the logits, and the copy that topk makes of the logits for the accuracy.
+    walk.losses(logits.size * 4)
     return logits
 
 
@@ -148,6 +149,47 @@ def _position_and_channel(walk: Walk, x: Map) -> Map:
     scores = walk.matmul(query, key, Map(seen, x.height, x.width, bytes_each=query.bytes_each), 64)
     y = walk.matmul(walk.half(walk.softmax(scores)), value, walk.like(value), seen)
     return block(walk, walk.add(walk.scale(y), x), x.channels)
+
+
+def danet(walk: Walk, x: Map, wide: int) -> list[Map]:
+    """Position and channel attention side by side; both outputs and their sum are classified."""
+    position = block(walk, _position_and_channel(walk, block(walk, x, wide)), wide)
+    channel = block(walk, x, wide)
+    channel = block(walk, walk.add(walk.scale(channel), channel), wide)
+    return [walk.add(position, channel), position, channel]
+
+
+def adaptive_context(walk: Walk, x: Map, wide: int = 512) -> Map:
+    """APCNet and DMNet: at four scales a reduced map is mixed and added to a projection of itself."""
+    out = [x]
+    for _ in range(4):
+        y = block(walk, x, wide, 1)
+        z = walk.copy(y)
+        out.append(walk.relu(walk.add(block(walk, y, wide, 1), z)))
+    return block(walk, walk.cat(*out), wide)
+
+
+def encoding(walk: Walk, x: Map, wide: int = 512, codes: int = 32) -> Map:
+    """EncNet: differences of every position to every code word, kept for the distance and for the sum."""
+    y = block(walk, x, wide)
+    z = block(walk, y, wide, 1)
+    differences = Map(wide * codes, z.height, z.width, bytes_each=4.0)
+    for _ in range(2):
+        walk.emit("elementwise", differences, differences, kept=differences.size)
+    gate = walk.sigmoid(walk.linear(walk.average_pool(z, 1, 1), wide))
+    return walk.relu(walk.multiply(y, gate))
+
+
+def pyramid_upsampling(walk: Walk, maps: Sequence[Map], wide: int = 512) -> Map:
+    """FastFCN's JPU: three stages at stride 8, four dilated separable convolutions over them together."""
+    first = maps[-3]
+    parts = [walk.resize(block(walk, x, wide), first.height, first.width) for x in maps[-3:]]
+    joined = walk.cat(*parts)
+    out = []
+    for dilation in (1, 2, 4, 8):
+        y = walk.conv(joined, joined.channels, 3, dilation=dilation, groups=joined.channels)
+        out.append(block(walk, walk.relu(walk.norm(y)), wide, 1))
+    return walk.cat(*out)
 
 
 MIDDLES = {

@@ -31,8 +31,21 @@ PVT = {  # widths, depths, heads, feed-forward factors, linear patch embedding o
 }
 
 
-def attention(walk: Walk, x: Map, heads: int, window: float, keys: Map | None = None, fused: bool = False) -> Map:
-    """Multi-head attention over windows of ``window`` positions (all of them: global), projection included."""
+def attention(
+    walk: Walk,
+    x: Map,
+    heads: int,
+    window: float,
+    keys: Map | None = None,
+    *,
+    fused: bool = False,
+    averaged: bool = False,
+) -> Map:
+    """Multi-head attention over windows of ``window`` positions (all of them: global), projection included.
+
+    ``averaged``: nn.MultiheadAttention as MMCV calls it, which also hands back the weights averaged over heads:
+    a second map of the weights' size stays.
+    """
     wide = x.channels
     source = x if keys is None else keys
     query = walk.linear(x, wide)
@@ -46,6 +59,8 @@ def attention(walk: Walk, x: Map, heads: int, window: float, keys: Map | None = 
         return walk.linear(y, wide)
     scores = walk.matmul(query, key, scores, wide / heads)
     weights = walk.softmax(scores)
+    if averaged:
+        walk.emit("elementwise", weights, weights, kept=weights.size)
     weights = walk.half(weights)
     out = walk.matmul(weights, value, walk.like(query), seen)
     return walk.linear(out, wide)
@@ -60,7 +75,7 @@ def mlp(walk: Walk, x: Map, factor: float, depthwise: bool = False) -> Map:
 
 def vit(
     walk: Walk, x: Map, size: str, patch: int = 16, tokens: int = 1, window: int = 0, fused: bool = False,
-    depth: int | None = None,
+    depth: int | None = None, averaged: bool = False,
 ) -> list[Map]:  # fmt: skip
     """Outputs after each quarter of the depth. ``window``: ViTDet's windows, a quarter of the blocks global."""
     wide, blocks, heads = VIT[size]
@@ -74,7 +89,7 @@ def vit(
     for block in range(blocks):
         with walk.checkpoint(x):
             seen = window * window if window and (block + 1) % (blocks // 4) else positions
-            x = walk.add(attention(walk, walk.norm(x, "layer"), heads, seen, fused=fused), x)
+            x = walk.add(attention(walk, walk.norm(x, "layer"), heads, seen, fused=fused, averaged=averaged), x)
             x = walk.add(mlp(walk, walk.norm(x, "layer"), 4), x)
         if (block + 1) % max(blocks // 4, 1) == 0:
             out.append(x)
@@ -105,7 +120,7 @@ def swin(walk: Walk, x: Map, size: str, window: int | None = None) -> list[Map]:
     return out
 
 
-def pvt(walk: Walk, x: Map, size: str) -> list[Map]:
+def pvt(walk: Walk, x: Map, size: str, averaged: bool = True) -> list[Map]:
     """Keys and values from a map reduced 8, 4, 2, 1 times a side; version 2 has depthwise convolutions between."""
     widths, depths, heads, factors = PVT[size]
     second = size.startswith("v2")
@@ -123,7 +138,7 @@ def pvt(walk: Walk, x: Map, size: str) -> list[Map]:
                 keys = y
                 if reduce > 1:
                     keys = walk.norm(walk.conv(y, y.channels, reduce, reduce, 0, bias=True), "layer")
-                x = walk.add(attention(walk, y, heads[stage], 0, keys), x)
+                x = walk.add(attention(walk, y, heads[stage], 0, keys, averaged=averaged), x)
                 x = walk.add(mlp(walk, walk.norm(x, "layer"), factors[stage], depthwise=second), x)
         out.append(x)
     return out
