@@ -198,7 +198,9 @@ def doublings(figures: Sequence[StepFigure]) -> list[Doubling]:
     for group in groups.values():
         for first in group:
             for second in group:
-                if second.row.gpus == 2 * first.row.gpus:
+                steps = (first.row.recipe.accumulation or 1, second.row.recipe.accumulation or 1)
+                # Weak scaling keeps the accumulation, strong scaling halves it.
+                if second.row.gpus == 2 * first.row.gpus and steps[0] in (steps[1], 2 * steps[1]):
                     found.append(
                         Doubling(
                             first.row.stratum,

@@ -74,5 +74,5 @@ class StepConstants:
     tensor_overlap_share: Table
     expert_slowness: Table
     routing_bytes: float
-    contention_share: float
+    contention_share: Table
     spread: Mapping[str, StepSpread]

@@ -40,7 +40,7 @@ def _tiled(m: float, n: float, k: float, groups: float, rate: Rate, high: int, w
     if idle >= 2 and k >= 2 * _LEAST_SPLIT_DEPTH:
         split = min(int(idle), int(k // _LEAST_SPLIT_DEPTH))
         tiles, depth = tiles * split, k / split
-    waves = ceil(tiles / rate.multiprocessors)
+    waves: float = ceil(tiles / rate.multiprocessors)
     if waves > 4:
         # Tiles of a long queue start as others end.
         waves = tiles / rate.multiprocessors + 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from weighbridge.schema.recipe import Recipe
@@ -94,12 +95,12 @@ def _supported(dtype: str, machine: StepMachine) -> str:
     return dtype if dtype in machine.rates else "fp32"
 
 
-def pick(table: dict[str, float] | object, *keys: str) -> float:
+def pick(table: Mapping[str, float], *keys: str) -> float:
     """The first of ``keys`` in ``table``, else its entry "any"."""
     for key in keys:
-        if key in table:  # type: ignore[operator]
-            return table[key]  # type: ignore[index,no-any-return]
-    return table["any"]  # type: ignore[index,no-any-return]
+        if key in table:
+            return table[key]
+    return table["any"]
 
 
 def power_share(machine: StepMachine, constants: StepConstants) -> float:

@@ -7,7 +7,7 @@ Knows no file and no card catalogue: machine, constants and defaults are passed 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from math import log, sqrt
 
 from weighbridge.schema.memory_constants import FrameworkDefault
 from weighbridge.schema.model import ModelShape
@@ -94,7 +94,9 @@ def _assemble(
         constants.overlap_share, f"{traffic.replicas_overlap}_{machine.link_kind}", traffic.replicas_overlap
     )
     exposed_gather, hidden_gather = _hide(traffic.gather, gather_share * started, layers)
-    contention = constants.contention_share * (hidden_layers + hidden_gather)
+    contention = pick(constants.contention_share, "layers") * hidden_layers
+    beside = pick(constants.contention_share, traffic.replicas_overlap)
+    contention += beside * hidden_gather
     micro_seconds = started + contention + exposed_layers + exposed_stage + exposed_gather
     bubble = bubble_share(degrees.pipeline, micro, schedule_of(recipe), chunks) * micro * micro_seconds
     # The head sits on the last stage alone, and every other stage waits for it.
@@ -112,7 +114,7 @@ def _assemble(
         "launch": micro * (started - device),
         "communication": micro * (contention + exposed_layers + exposed_stage + exposed_gather)
         + exposed_replicas
-        + constants.contention_share * hidden_replicas,
+        + beside * hidden_replicas,
         "bubble": bubble,
         "optimizer": optimizer,
         "overhead": overhead,
@@ -156,11 +158,11 @@ def _lengthened(
         return 1.0
     batch, copies = recipe.micro_batch or 1, degrees.data
     padded = 1.0 if padding_free else 1.0 + constants.length_variation * _greatest(batch)
-    return padded * (1.0 + constants.length_variation / batch**0.5 * _greatest(copies))
+    return padded * (1.0 + constants.length_variation / sqrt(batch) * _greatest(copies))
 
 
 def _greatest(draws: int) -> float:
-    return 0.0 if draws < 2 else max(0.56, (2.0 * log(draws)) ** 0.5 - 0.5)
+    return 0.0 if draws < 2 else max(0.56, sqrt(2.0 * log(draws)) - 0.5)
 
 
 def _hide(traffic: float, room: float, layers: float) -> tuple[float, float]:

@@ -20,6 +20,9 @@ _STATE_BYTES = {"sgd": 4.0, "adam": 8.0, "adamw8bit": 2.06, "adamw4bit": 1.06, "
 # Counters that no allocator of ours explains: Caffe2's tracker sums the blobs, reused or not.
 _NOT_COMPARABLE = ("caffe2", "detectron-caffe2")
 
+# MMDetection before 1.0 reduced flattened gradients after the backward pass (mmcv's own data parallel).
+_NO_BUCKETS = ("mmdet-0", "maskrcnn-benchmark")
+
 
 def vision_memory(
     network: Network, recipe: VisionRecipe, constants: VisionConstants
@@ -76,7 +79,7 @@ def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
         "gradients": network.trainable * width,
         "optimizer": network.trainable * _STATE_BYTES[recipe.optimizer or "sgd"] * (0.5 if pure else 1.0),
     }
-    if (recipe.data_parallel or 1) > 1:
+    if (recipe.data_parallel or 1) > 1 and recipe.framework not in _NO_BUCKETS:
         parts["gradient buckets"] = network.trainable * width
     if recipe.precision in ("amp_fp16", "amp_bf16"):
         parts["16-bit weights"] = network.parameters * 2.0

@@ -9,7 +9,7 @@ cast makes a new map. Shapes only: no figure here is measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -82,6 +82,8 @@ class Walk:
         self.tensors = 0
         self.loss_bytes = 0.0
         self.frozen = False
+        # Gradients of maps with several readers wait until the last of them is done.
+        self.held_bytes = 0.0
         self._inside = 0
 
     # -- bookkeeping -------------------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ class Walk:
                 weights=weights,
                 narrowest=int(narrowest),
                 kept_bytes=kept,
-                gradient_bytes=(y.size if y.grad else 0.0) + (x.size if x.grad else 0.0),
+                gradient_bytes=self.held_bytes + (y.size if y.grad else 0.0) + (x.size if x.grad else 0.0),
                 workspace_bytes=workspace,
                 workspace_fixed_bytes=workspace_fixed,
                 backward=y.grad,
@@ -177,6 +179,14 @@ class Walk:
         before, self.frozen = self.frozen, self.frozen or frozen
         yield
         self.frozen = before
+
+    @contextmanager
+    def holding(self, maps: Sequence[Map]) -> Iterator[None]:
+        """While these operators turn back, the gradients that later readers gave to ``maps`` are alive."""
+        before = self.held_bytes
+        self.held_bytes += sum(x.size for x in maps if x.grad)
+        yield
+        self.held_bytes = before
 
     @contextmanager
     def checkpoint(self, x: Map, active: bool = True) -> Iterator[None]:
@@ -367,9 +377,9 @@ class Walk:
         y = self.like(x)
         return self.emit("softmax", x, y, kept=self.keep(y) if y.grad else 0.0)
 
-    def transient(self, bytes_per_image: float) -> None:
-        """Alive beside everything kept so far, then free: assignment of targets to anchors."""
-        self.operators.append(Operator("copy", workspace_bytes=bytes_per_image, backward=False))
+    def transient(self, once_bytes: float) -> None:
+        """Alive beside everything kept so far, then free, for one image at a time: targets of anchors."""
+        self.operators.append(Operator("copy", workspace_fixed_bytes=once_bytes, backward=False))
 
     def losses(self, bytes_per_image: float) -> None:
         """Alive only while the losses are computed, when every activation is."""
