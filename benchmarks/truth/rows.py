@@ -159,7 +159,7 @@ def _double_quant(row: Row) -> bool | None:
         return True
     if "bnb.nf4" in quant:
         return False
-    # fms-acceleration sets bnb_4bit_use_double_quant (framework_plugin_bnb.py of its accelerated-peft plug-in).
+    # fms-acceleration sets bnb_4bit_use_double_quant (accelerated-peft, framework_plugin_bnb.py, read).
     return True if "fms" in row["framework"] and "bnb" in quant else None
 
 
