@@ -98,12 +98,14 @@ def framework_of(row: Row) -> str | None:
     text = row["framework"].lower()
     if "mlcommons" in row["source_repo"]:
         return "mlperf"
+    if "mmdetection" in text and row["framework_version"].startswith("v0."):
+        return "mmdet-0"
     return next((name for word, name in _FRAMEWORKS if word in text), None)
 
 
 def _batch_default(row: Row, framework: str | None) -> int | None:
     """MMDetection's documented default is two images a GPU; where batches are chosen to fill a card there is none."""
-    return 2 if framework in ("mmdet", "mmdet3d") else None
+    return 2 if framework in ("mmdet", "mmdet-0", "mmdet3d") else None
 
 
 def _precision(text: str, framework: str | None, row: Row) -> str | None:

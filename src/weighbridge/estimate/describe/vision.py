@@ -29,7 +29,7 @@ DETECTION_CLASSES = {
     "lvisv0.5": 1230, "lvis": 1203, "openimages-challenge": 500, "openimages": 601, "objects365": 365, "v3det": 13204,
     "cityscapes": 8, "nuim": 10, "voc": 20, "crowdhuman": 1, "youtubevis": 40, "wider": 1,
 }  # fmt: skip
-_OLD_GROUP_NORM = ("mmdet", "mmdet3d", "detectron2", "maskrcnn-benchmark")
+_OLD_GROUP_NORM = ("mmdet", "mmdet-0", "mmdet3d", "detectron2", "maskrcnn-benchmark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +258,8 @@ def _detector(key: str, asked: Asked) -> Network | None:
         return walk.network("detector")
     if single:
         det.rpn(walk, maps[-1:], 15 if detectron else 15, 1024)
+        if kind == "rpn" or "rpn-r" in key:
+            return walk.network("detector")
         heads = _heads(key, asked, kind)
         stage = conv.Residual(**{**_single_stage(key), "norm": walk.default_norm})  # type: ignore[arg-type]
         det.c4_heads(walk, heads, lambda rois: _last_stage(walk, rois, stage))
@@ -268,7 +270,7 @@ def _detector(key: str, asked: Asked) -> Network | None:
         return walk.network("detector")
     neck_norm = "group" if everywhere else "batch" if "syncbn-all" in key or "neck" in key else "none"
     if kind in (*_ANCHORS, *_ANCHOR_FREE, "reppoints"):
-        levels = det.hr_fpn(walk, maps) if "hrnet" in key else det.fpn(walk, maps[1:], extra=2, extra_pool=False, relu_extra=True, norm=neck_norm,
+        levels = det.hr_fpn(walk, maps, stride=2) if "hrnet" in key else det.fpn(walk, maps[1:], extra=2, extra_pool=False, relu_extra=True, norm=neck_norm,
                          extra_on_input=kind in _ANCHORS)
         det.dense_head(walk, levels, _dense(key, kind, group))
         return walk.network("detector")
@@ -280,10 +282,12 @@ def _detector(key: str, asked: Asked) -> Network | None:
                 for _ in range(7):
                     y = walk.relu(walk.norm(walk.conv(y, 512, 3), "group"))
         return walk.network("detector", ("head",))
+    two_stages = kind != "rpn" or "ga-faster" in key
     if not ("fast-rcnn" in key and "faster" not in key and "rpn" not in key):
-        det.rpn(walk, levels)
-    if kind != "rpn" or "ga-faster" in key:
-        det.roi_heads(walk, _heads(key, asked, kind))
+        with walk.holding(levels if two_stages else []):
+            det.rpn(walk, levels)
+    if two_stages:
+        det.roi_heads(walk, _heads(key, asked, kind), levels=levels)
     if "panoptic" in key:
         y = seg.fpn_head(walk, levels[:4])
         seg.classify(walk, y, 54, asked.height, asked.width)

@@ -8,6 +8,16 @@ from dataclasses import dataclass
 from weighbridge.weigh.vision.walk import Map, Walk
 
 FLOAT = 4.0
+# The fullest image of COCO's training set has 93 boxes, and a run meets it (recalled from the annotations).
+FULLEST_IMAGE = 93
+# Maps of boxes x anchors alive while overlaps are computed: corners of the intersection (2 x 2), its sides (2),
+# clamped (2), area, union, ratio and the best of each.
+OVERLAP_COPIES = 10
+
+
+def assignment(walk: Walk, anchors: float) -> None:
+    """Overlaps of every box with every anchor, one image at a time, while the maps of all images are alive."""
+    walk.transient(anchors * FULLEST_IMAGE * OVERLAP_COPIES * FLOAT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +60,7 @@ def fpn(
     return out
 
 
-def hr_fpn(walk: Walk, maps: Sequence[Map], width: int = 256, levels: int = 5) -> list[Map]:
+def hr_fpn(walk: Walk, maps: Sequence[Map], width: int = 256, levels: int = 5, stride: int = 1) -> list[Map]:
     """HRNet's: all branches at stride 4 side by side, reduced by a 1x1 convolution, pooled to every level."""
     first = maps[0]
     joined = walk.cat(first, *(walk.resize(x, first.height, first.width) for x in maps[1:]))
@@ -59,7 +69,7 @@ def hr_fpn(walk: Walk, maps: Sequence[Map], width: int = 256, levels: int = 5) -
     for level in range(levels):
         step = 2**level
         pooled = y if level == 0 else walk.average_pool(y, -(-y.height // step), -(-y.width // step))
-        out.append(walk.conv(pooled, width, 3, bias=True))
+        out.append(walk.conv(pooled, width, 3, stride, bias=True))
     return out
 
 
@@ -71,6 +81,7 @@ def rpn(walk: Walk, maps: Sequence[Map], anchors: int = 3, width: int | None = N
     boxes = sum(x.pixels for x in maps) * anchors
     # Per anchor: labels, weights, deltas and their copies over the batch (label 8, weights 4, targets 2 x 16 bytes).
     walk.losses(boxes * 60.0)
+    assignment(walk, boxes)
 
 
 def shared(walk: Walk, call: object) -> None:
@@ -87,9 +98,11 @@ def once(walk: Walk, maps: Sequence[Map], width: int, anchors: int) -> None:
     walk.tensors -= extra * 6
 
 
-def roi_heads(walk: Walk, heads: Heads, channels: int = 256) -> None:
-    for _ in range(heads.cascade):
-        box_head(walk, heads, channels)
+def roi_heads(walk: Walk, heads: Heads, channels: int = 256, levels: Sequence[Map] = ()) -> None:
+    """``levels``: the pyramid, whose gradients from the mask heads wait while the box heads turn back."""
+    with walk.holding(levels if heads.masks or heads.keypoint else ()):
+        for _ in range(heads.cascade):
+            box_head(walk, heads, channels)
     positives = heads.rois * heads.positive_share
     if heads.masks:
         for _ in range(heads.masks):
@@ -183,6 +196,7 @@ def dense_head(walk: Walk, maps: Sequence[Map], head: Dense) -> None:
     walk.parameters, walk.trainable, walk.tensors = first
     del before
     walk.losses(FLOAT * scores)
+    assignment(walk, sum(x.pixels for x in maps) * head.anchors)
 
 
 def ssd_head(walk: Walk, maps: Sequence[Map], anchors: Sequence[int], classes: int = 81) -> None:
