@@ -2,10 +2,9 @@
 
 For each stratum the constants that its rows depend on go back to their priors (counted by hand, in the facts
 file) and are fitted by coordinate search on all other strata; constants that no other stratum informs stay at
-the prior. The structure of the formulae was found on the same
-rows, so this is not a blind test: what comes out is the error on a family, card and source that the constants
-have not seen, and the
-relative residuals per framework and counter from which the intervals are made.
+the prior. The structure of the formulae was found on the same rows, so this is not a blind test: what comes
+out is the error on a family, card and source that the constants have not seen, and the relative residuals per
+counter and framework from which the intervals are made.
 """
 
 from __future__ import annotations
@@ -101,6 +100,7 @@ def leave_one_out(folder: Path) -> dict[str, Any]:
             ("allocated",),
             ("reserved",),
             ("device",),
+            ("reserved", "device"),
             ("allocated", "reserved", "device", "unnamed"),
         ):
             chosen = [f for f in out if f.quality == quality and f.counter in counters]

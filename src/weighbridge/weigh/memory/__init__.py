@@ -4,8 +4,9 @@
 ``weigh.vision``.
 """
 
+from weighbridge.weigh.memory.fit import memory_fit
 from weighbridge.weigh.memory.parameters import count
 from weighbridge.weigh.memory.peak import memory
 from weighbridge.weigh.memory.records import Interval, MemoryEstimate, Missing, Phase
 
-__all__ = ["Interval", "MemoryEstimate", "Missing", "Phase", "count", "memory"]
+__all__ = ["Interval", "MemoryEstimate", "Missing", "Phase", "count", "memory", "memory_fit"]
