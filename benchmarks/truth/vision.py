@@ -87,7 +87,9 @@ def described(row: Row) -> Described:
         precision=_precision(precision, framework, row),  # type: ignore[arg-type]
         optimizer=optimizer,  # type: ignore[arg-type]
         data_parallel=int(row["n_gpus"]) if row["n_gpus"] else None,
-        channels_last={"yes": True, "no": False}.get(row["channels_last"]),
+        # NVIDIA's MLPerf submissions: NHWC with batch norm, addition and ReLU in one kernel.
+        channels_last=True if framework == "mlperf" else {"yes": True, "no": False}.get(row["channels_last"]),
+        fused_norms=True if framework == "mlperf" else None,
         compiled={"yes": True, "no": False}.get(row["compile"]),
     )
     size = zoo_size(name_of(row), image_size(row["input_size"]), framework)
@@ -124,11 +126,11 @@ def _precision(text: str, framework: str | None, row: Row) -> str | None:
 
 
 @cache
-def network_of(name: str, height: float, width: float, framework: str | None, autocast: bool, ckpt: bool) -> Network | None:
+def network_of(name: str, height: float, width: float, framework: str | None, autocast: bool, average: bool) -> Network | None:
     try:
         return describe_vision(
             name,
-            Asked(height=height, width=width, framework=framework, autocast=autocast, checkpointing=ckpt),
+            Asked(height=height, width=width, framework=framework, autocast=autocast, average=average),
         )
     except (ZeroDivisionError, IndexError, KeyError, StopIteration) as error:
         print("describe failed", name, repr(error), file=sys.stderr)
@@ -174,7 +176,7 @@ def _network(d: Described, *, most: bool) -> Network | str:
     half = d.recipe.precision in ("amp_fp16", "amp_bf16", "bf16")
     # The note "with_cp" says that the config names the option; the configs in those wheels set it False.
     found = network_of(
-        name_of(d.row), height, width, d.recipe.framework, half, False
+        name_of(d.row), height, width, d.recipe.framework, half, not most
     )
     return found if found is not None else "network"
 
@@ -263,12 +265,12 @@ def peer_seconds(d: Described) -> float | None:
     return None if not peak else 6 * network.macs * d.recipe.images / (0.4 * peak)
 
 
-def calibrated(figures: Sequence[Figure]) -> list[Figure]:
-    """Each row predicted from the others of its card and source: the ratio of one other row, the median over them."""
+def calibrated(figures: Sequence[Figure], *, family: bool) -> list[Figure]:
+    """Each row times the ratio of one other row of its card and source (``family``: and of its family)."""
     groups: dict[str, list[Figure]] = defaultdict(list)
     for figure in figures:
         if figure.predicted:
-            groups[figure.stratum.split(" / ", 1)[1]].append(figure)
+            groups[figure.stratum if family else figure.stratum.split(" / ", 1)[1]].append(figure)
     out = []
     for group in groups.values():
         for index, figure in enumerate(group):
@@ -293,7 +295,8 @@ def summary(found: VisionScore) -> dict[str, Any]:
         groups[f"memory {quality} comparable counter"] = (macro(comparable), macro(comparable, peer))
         timed = [f for f in found.time if f.quality == quality]
         groups[f"time {quality}"] = (macro(timed), macro(timed, peer))
-        groups[f"time {quality} calibrated"] = (macro(calibrated(timed)), None)
+        for name, family in (("any other row", False), ("row of the family", True)):
+            groups[f"time {quality} calibrated, {name}"] = (macro(calibrated(timed, family=family)), None)
     for source in sorted({f.stratum.split(" / ")[2] for f in (*found.memory, *found.time)}):
         for name, figures in (("memory", found.memory), ("time", found.time)):
             chosen = [f for f in figures if f.stratum.endswith(source)]

@@ -86,7 +86,7 @@ class VisionRecipe:
     data_parallel: int | None = None
     channels_last: bool | None = None
     compiled: bool | None = None
-    benchmarks_kernels: bool | None = None
+    fused_norms: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

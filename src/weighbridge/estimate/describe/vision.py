@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from weighbridge.estimate.describe.vision_networks import convolutional as conv
 from weighbridge.estimate.describe.vision_networks import detectors as det
@@ -42,7 +42,7 @@ class ImageSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the describer needs beside the name."""
+    """What the describer needs beside the name. ``average``: a typical step (time) and not the largest (memory)."""
 
     height: float
     width: float
@@ -50,7 +50,7 @@ class Asked:
     autocast: bool = False
     checkpointing: bool = False
     classes: int | None = None
-    tokens: tuple[str, ...] = field(default=())
+    average: bool = False
 
 
 def image_size(text: str, divisor: int = 32) -> ImageSize | None:
@@ -143,7 +143,7 @@ def _classifier(name: str, asked: Asked) -> Network | None:
 # -- backbones -----------------------------------------------------------------------------------------------------
 
 _RESNET = re.compile(r"(?<![a-z0-9])(?:resnet-?|r-?)(18|34|50|101|152)(b|v1[bcd])?(?![0-9])")
-_RESNEXT = re.compile(r"(?<![a-z0-9])x-?(50|101|152)(?:-(32x4d|64x4d|32x8d))?")
+_RESNEXT = re.compile(r"(?<![a-z0-9])(?:x|resnext)-?(50|101|152)(?:-(32x4d|64x4d|32x8d))?")
 _REGNET = re.compile(r"regnetx?-?([0-9.]+(?:gf|mf))")
 
 
@@ -312,6 +312,7 @@ def _heads(key: str, asked: Asked, kind: str | None) -> det.Heads:
         classes=asked.classes or 80,
         cascade=cascade,
         masks=0 if not mask else 1 if asked.framework == "detectron2" else cascade,
+        positive_share=0.25 if not asked.average else 0.12,
         keypoint="keypoint" in key,
         convolutions=4 if "4conv1fc" in key or group else 0,
         norm="group" if group else "batch" if "head" in key and "syncbn" in key else "none",
@@ -332,6 +333,15 @@ def _dense(key: str, kind: str | None, group: bool) -> det.Dense:
 def _own_backbone(key: str, kind: str, asked: Asked) -> Network | None:
     walk = Walk(key, autocast=asked.autocast, checkpointing=asked.checkpointing)
     x = walk.image(asked.height, asked.width)
+    if kind == "ssd" and "resnet-50" in key:
+        # NVIDIA's: the third stage keeps its stride of 8, the fourth is dropped.
+        maps = conv.resnet(walk, x, conv.Residual(stages=3, strides=(1, 2, 1), norm="batch"))
+        levels = [maps[2]]
+        for out, wide, stride, pad in ((512, 256, 2, 1), (512, 256, 2, 1), (256, 128, 2, 1), (256, 128, 1, 0), (256, 128, 1, 0)):
+            y = walk.relu(walk.norm(walk.conv(levels[-1], wide, 1)))
+            levels.append(walk.relu(walk.norm(walk.conv(y, out, 3, stride, pad))))
+        det.ssd_head(walk, levels, (4, 6, 6, 6, 4, 4))
+        return walk.network("detector")
     if kind == "ssd":
         if "mobilenet" in key:
             maps = conv.mobilenet2(walk, x)

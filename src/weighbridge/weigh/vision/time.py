@@ -42,13 +42,18 @@ def vision_step_time(
     parts = {"matrix": 0.0, "normalisation": 0.0, "elementwise": 0.0, "launches": 0.0}
     launches = 0.0
     bandwidth = card.bytes_per_second * constants["memory_efficiency"]
+    wide = any(operator.kind == "layer_norm" for operator in network.operators)
     for operator in network.operators:
+        if recipe.fused_norms and operator.kind in ("activation", "elementwise"):
+            continue  # done inside the normalisation's kernel
         passes = (3.0 if operator.backward else 1.0) + (1.0 if operator.recomputed else 0.0)
         launches += operator.count * (constants["launches_per_operator"] if operator.backward else 1.0)
         if operator.kind in _MATRIX:
             parts["matrix"] += _matrix(operator, images, width, passes, peak, bandwidth, recipe, card, constants)
         else:
-            moved = _moved(operator, width, constants["elementwise_passes"]) * images / bandwidth
+            # Autocast leaves the residual stream between LayerNorms in fp32.
+            stream = 4.0 if wide and operator.kind in ("elementwise", "copy") else width
+            moved = _moved(operator, stream, constants["elementwise_passes"]) * images / bandwidth
             name = "normalisation" if operator.kind.endswith("norm") else "elementwise"
             parts[name] += moved
     state = network.parameters * constants["step_bytes_per_parameter"] / bandwidth

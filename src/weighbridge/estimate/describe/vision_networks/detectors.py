@@ -108,7 +108,8 @@ def roi_heads(walk: Walk, heads: Heads, channels: int = 256, levels: Sequence[Ma
         for _ in range(heads.masks):
             mask_head(walk, heads, channels, positives)
     if heads.keypoint:
-        keypoint_head(walk, channels, positives)
+        # On average few boxes are of persons with visible joints; the largest step has as many as fit.
+        keypoint_head(walk, channels, positives if heads.positive_share >= 0.25 else positives / 4)
 
 
 def box_head(walk: Walk, heads: Heads, channels: int) -> None:
