@@ -171,7 +171,8 @@ class _Log:
             return lines
         # The experiment's name is repeated every thousand iterations: rows need not stop for it.
         for number, line in lines_with((_EXPERIMENT,), lines):
-            self._name_run(number, line)
+            if not _PROGRESS.search(line):
+                self._name_run(number, line)
         return lines_with(_WORDS, lines)
 
     def _name_run(self, number: int, line: bytes) -> None:
@@ -211,15 +212,14 @@ class _Log:
 
     def _line(self, number: int, line: bytes) -> Iterator[Piece]:
         """Any line: rows that the fast pattern did not take, evaluations, events, the banner."""
-        if _EXPERIMENT in line:
-            self._name_run(number, line)
-        if not self._story.before_training and not any(word in line for word in _WORDS):
+        if not self._story.before_training and not any(word in line for word in (*_WORDS, _EXPERIMENT)):
             return
         if b"Epoch" in line or b"Iter" in line:
             found = list(_PROGRESS.finditer(line))
             if found:
                 yield from self._records(number, line, found)
                 return
+        self._name_run(number, line)
         banner = _BANNER.search(line)
         news = _NEWS.search(line)
         if not (banner or news or self._story.before_training):
