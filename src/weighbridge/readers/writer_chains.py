@@ -15,7 +15,6 @@ from typing import Any, Final
 OPEN_CHAINS: Final = 32
 # Elapsed times are cut to whole seconds: foretold times that differ by less are equal.
 RESOLUTION_SECONDS: Final = 1.0
-RESUMED_PART: Final = 1 / 3
 
 
 @dataclass(slots=True, eq=False)
@@ -32,18 +31,12 @@ class Chain:
     returned: bool = False
 
     def foretold(self, step: int, pace: float | None) -> float:
-        """Seconds since the start at ``step`` by this chain's own pace.
-
-        A chain of one record has run at its elapsed time over its step, unless it began at a later step:
-        then that is far below ``pace``, the pace of the others, which has to do.
-        """
+        """Seconds since the start at ``step`` by this chain's own pace, or by ``pace`` while it has none."""
         if self.step > self.first_step:
-            own = (self.elapsed - self.first_elapsed) / (self.step - self.first_step)
-        else:
-            own = self.elapsed / self.step if self.step else 0.0
-            if pace is not None and own < pace * RESUMED_PART:
-                own = pace
-        return self.elapsed + own * (step - self.step)
+            pace = (self.elapsed - self.first_elapsed) / (self.step - self.first_step)
+        elif pace is None:
+            pace = self.elapsed / self.step if self.step else 0.0
+        return self.elapsed + pace * (step - self.step)
 
 
 @dataclass(slots=True)
@@ -52,6 +45,7 @@ class Chains:
 
     open: list[Chain] = field(default_factory=list)
     starts: int = 0
+    _smallest_first_step: int | None = None
     _returned: int = 0
 
     @property
@@ -76,6 +70,8 @@ class Chains:
 
     def begin(self, total_steps: int | None, step: int, elapsed: float) -> Chain:
         chain = Chain(total_steps, step, elapsed, step, elapsed)
+        if self._smallest_first_step is None or step < self._smallest_first_step:
+            self._smallest_first_step = step
         self.open.append(chain)
         self.starts += 1
         if len(self.open) > OPEN_CHAINS:
@@ -89,7 +85,9 @@ class Chains:
         for chain in reversed(self.open):
             if step < chain.step + next_step or elapsed < chain.elapsed or chain.total_steps != total_steps:
                 continue
-            astray = abs(chain.foretold(step, pace) - elapsed)
+            # One that began where others do began at step 0, and has a pace from its first record on.
+            fresh = chain.first_step == self._smallest_first_step
+            astray = abs(chain.foretold(step, None if fresh else pace) - elapsed)
             key = (step - chain.step, max(astray - RESOLUTION_SECONDS, 0.0))
             if best is None or key < best[0]:
                 best = (key, chain)
