@@ -11,12 +11,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from truth.figures import quantile
+from truth.rows import read_rows
 from weighbridge.schema.measured_curves import GemmPoint
 from weighbridge.weigh.collectives import interpolate
 from weighbridge.weigh.step.gemm_curve import interpolate_gemm
-
-from truth.figures import quantile
-from truth.rows import read_rows
 
 _LEAST_POINTS = 4
 

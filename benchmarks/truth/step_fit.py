@@ -16,11 +16,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weighbridge.facts.step_constants import FILE, build_constants, load_step_tables, provenance
-from weighbridge.schema.step_constants import StepConstants
-
 from truth.step_rows import StepRow, read_step_rows
 from truth.step_time import StepFigure, predict
+from weighbridge.facts.step_constants import FILE, build_constants, load_step_tables, provenance
+from weighbridge.schema.step_constants import StepConstants
 
 _CAP = 0.7
 _PULL = 0.0012
@@ -54,17 +53,19 @@ class Losses:
         constants = constants_of(values)
         return {name: _stratum(self.groups[name], constants) for name in strata or self.groups}
 
-    def trial(
-        self, name: str, values: Mapping[str, float], known: Mapping[str, float]
-    ) -> dict[str, float]:
+    def trial(self, name: str, values: Mapping[str, float], known: Mapping[str, float]) -> dict[str, float]:
         found = self.of(values, self.felt.get(name))
         if name not in self.felt:
-            self.felt[name] = [stratum for stratum, loss in found.items() if abs(loss - known[stratum]) > 1e-12]
+            self.felt[name] = [
+                stratum for stratum, loss in found.items() if abs(loss - known[stratum]) > 1e-12
+            ]
         return {**known, **found}
 
     def total(self, known: Mapping[str, float], values: Mapping[str, float]) -> float:
         pull = sum(
-            (math.log(values[name] / self.start[name]) / _WIDTH) ** 2 for name in self.names if self.start[name] > 0
+            (math.log(values[name] / self.start[name]) / _WIDTH) ** 2
+            for name in self.names
+            if self.start[name] > 0
         )
         return sum(known.values()) / len(known) + _PULL * pull
 
@@ -83,7 +84,9 @@ def fit(rows: Sequence[StepRow], start: Mapping[str, float], rounds: int) -> dic
     groups: dict[str, list[StepRow]] = defaultdict(list)
     for row in rows:
         groups[row.stratum].append(row)
-    thin = {name: group[:: max(1, len(group) // _MOST_ROWS)] for name, group in groups.items() if len(group) >= 3}
+    thin = {
+        name: group[:: max(1, len(group) // _MOST_ROWS)] for name, group in groups.items() if len(group) >= 3
+    }
     losses = Losses(thin, start)
     values = dict(start)
     known = losses.of(values)
@@ -116,7 +119,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--leave-out", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--write", action="store_true", help="write the fitted values into the constants' file")
+    parser.add_argument("--write", action="store_true", help="write the values into the file")
     parser.add_argument("--out", type=Path, help="ratios of the rows left out, as JSON")
     arguments = parser.parse_args()
     rows = [row for row in read_step_rows(arguments.folder) if row.reason is None]

@@ -1,4 +1,4 @@
-"""Rows of throughput_lm.csv as the step part's records: shape, recipe, complete layout, machine, measured time.
+"""Rows of throughput_lm.csv as the step part's records: shape, recipe, layout, machine, measured time.
 
 Reads what ``rows`` reads and adds what only speed needs: copies of the model from the GPU count, links from
 the prose, networks that are described by their name. A row whose tokens per step are unknown is not answered.
@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from truth.rows import Row, read_rows, recipe_of
+from truth.shapes import key, load_shapes
 from weighbridge.facts import candidates, find_gpu
 from weighbridge.facts.records import GpuFact
 from weighbridge.facts.step_machine import step_machine
@@ -21,9 +24,6 @@ from weighbridge.schema.run import Layout
 from weighbridge.schema.step_machine import StepMachine
 from weighbridge.units import GB
 from weighbridge.weigh.memory import count
-
-from truth.rows import Row, read_rows, recipe_of
-from truth.shapes import key, load_shapes
 
 # Tokens of a Wikipedia sample in BERT's phase 2 over its length of 512 (Krell 2021, arXiv 2107.02027: half is
 # padding), which submissions remove.
@@ -80,12 +80,23 @@ def _one(row: Row, shapes: Mapping[str, ModelShape]) -> StepRow:
     if shape is None:
         reason = "network"
     return StepRow(
-        row, shape, recipe, layout, machine, gpus, tokens, step, flops, (*assumed, *filled), padding_free(row), reason
+        row,
+        shape,
+        recipe,
+        layout,
+        machine,
+        gpus,
+        tokens,
+        step,
+        flops,
+        (*assumed, *filled),
+        padding_free(row),
+        reason,
     )
 
 
 def padding_free(row: Row) -> bool:
-    """Stated, or what the framework does: PEFT's comparison draws batches from buckets of like length, MLPerf's
+    """Stated, or what the code does: PEFT's comparison draws batches from buckets of like length, MLPerf's
     BERT removes padding."""
     prose = row["notes"].lower()
     return (
@@ -116,9 +127,9 @@ def _recipe(row: Row) -> Recipe:
         changes["training"] = "other"
     if row["n_train"] == "lora" and framework == "mlperf":
         changes["lora_targets"] = ("qkv", "o_proj")
-    if framework == "mlperf" and "v5.1" in row["framework_version"] and row["gpu"].startswith(("B", "GB")):
-        if row["family"] != "bert":
-            changes["compute"] = "fp4"  # NVIDIA's v5.1 code trains the language models in NVFP4 on Blackwell
+    blackwell = row["gpu"].startswith(("B", "GB"))
+    if "Training v5.1" in row["framework_version"] and blackwell and row["family"] != "bert":
+        changes["compute"] = "fp4"  # NVIDIA's v5.1 code trains the language models in NVFP4 on Blackwell
     if framework == "nvidia_examples":
         changes["fused_kernels"] = False
     if row["family"] == "bert":
@@ -137,7 +148,7 @@ def _recipe(row: Row) -> Recipe:
 
 
 def _lengths(row: Row) -> int | None:
-    """Mean tokens per sample of data whose lengths vary: a property of the data, from two figures of one run."""
+    """Mean tokens per sample where lengths vary: a property of the data, from two figures of one run."""
     tokens, step = _number(row["tokens_per_s_gpu"]), _number(row["step_time_s"])
     micro, gpus = _whole(row["micro_batch"]), _whole(row["n_gpus"]) or 1
     samples = _number(row["samples_per_s"])
@@ -199,8 +210,11 @@ def _layout(
 
 
 def _spread(devices: int, shape: ModelShape | None, row: Row) -> tuple[int, int, int]:
-    """Tensor, pipeline and context degrees of one model over ``devices``: the least tensor degree whose 16-bit
-    weights leave room, pipeline stages where eight tensor ranks do not, context for what is left."""
+    """Tensor, pipeline and context degrees of one model over ``devices``.
+
+    The least tensor degree whose 16-bit weights leave room, pipeline stages where eight tensor ranks do not,
+    context for what is left.
+    """
     card = _card(row["gpu"])
     if shape is None or card is None:
         return min(devices, 8), 1, max(1, devices // 8)
@@ -245,7 +259,9 @@ def _card(name: str) -> GpuFact | None:
     found = find_gpu(name)
     if found is None:
         fits = candidates(name)
-        found = next((card for card in fits if "80" in card.id and "SXM" in card.id), fits[0] if fits else None)
+        found = next(
+            (card for card in fits if "80" in card.id and "SXM" in card.id), fits[0] if fits else None
+        )
     return found
 
 
@@ -267,7 +283,6 @@ def _machine(row: Row) -> tuple[StepMachine | None, tuple[str, ...]]:
 def links(text: str, per_node: int, card: GpuFact) -> tuple[int | None, float | None]:
     """Domain of the fast link and network per GPU, where the prose states them."""
     domain = None if card.id in ("GB200", "GB300") else per_node
-    each = re.search(r"(\d+)x? ?(?:BF3 |ConnectX-\d |NVIDIA |.{0,30}?)(\d+) ?Gb", text)
     total = re.search(r"(\d+) ?Gb(?:ps|/s)(?: node-node| ?\(|.*per node)", text)
     single = re.search(r"(\d+) ?Gb/s RDMA per GPU", text)
     if single:
@@ -277,26 +292,38 @@ def links(text: str, per_node: int, card: GpuFact) -> tuple[int | None, float | 
     return domain, None
 
 
-_BERT = {"vocabulary": 30528, "gated": False, "tied_embeddings": True, "position_rows": 512, "norm": "layer",
+_BERT = {"gated": False, "tied_embeddings": True, "position_rows": 512, "norm": "layer",
          "norm_bias": True, "attention_input_bias": True, "attention_output_bias": True, "mlp_bias": True,
          "causal": False}  # fmt: skip
 _GPT = {"gated": False, "tied_embeddings": True, "position_rows": 2048, "norm": "layer", "norm_bias": True,
         "attention_input_bias": True, "attention_output_bias": True, "mlp_bias": True}  # fmt: skip
 
 
+def _plain(name: str, layers: int, hidden: int, heads: int, vocabulary: int, more: Any) -> ModelShape:
+    return ModelShape(
+        name=name,
+        layers=layers,
+        hidden=hidden,
+        ffn_hidden=4 * hidden,
+        heads=heads,
+        kv_heads=heads,
+        head_dim=hidden // heads,
+        vocabulary=vocabulary,
+        **more,
+    )
+
+
 def _gpt(name: str, layers: int, hidden: int, heads: int) -> ModelShape:
-    return ModelShape(name=name, layers=layers, hidden=hidden, ffn_hidden=4 * hidden, heads=heads, kv_heads=heads,
-                      head_dim=hidden // heads, vocabulary=51200, **_GPT)  # type: ignore[arg-type]  # fmt: skip
+    return _plain(name, layers, hidden, heads, 51200, _GPT)
 
 
 def _bert(name: str, layers: int, hidden: int, heads: int) -> ModelShape:
-    return ModelShape(name=name, layers=layers, hidden=hidden, ffn_hidden=4 * hidden, heads=heads, kv_heads=heads,
-                      head_dim=64, **_BERT)  # type: ignore[arg-type]  # fmt: skip
+    return _plain(name, layers, hidden, heads, 30528, _BERT)
 
 
-# Published sizes: BERT (Devlin 2018), GPT-3 (Brown 2020), Megatron models (Korthikanti 2022 Table 3; MT-NLG, Smith
-# 2022), gpt-oss (HF openai/gpt-oss-120b config.json). Latent attention, state-space and hybrid networks are not
-# described by a ModelShape and stay unanswered.
+# Published sizes: BERT (Devlin 2018), GPT-3 (Brown 2020), Megatron models (Korthikanti 2022 Table 3; MT-NLG,
+# Smith 2022), gpt-oss (HF openai/gpt-oss-120b config.json). Latent attention, state-space and hybrid networks
+# are not described by a ModelShape and stay unanswered.
 _SPEED_SHAPES = {
     "BERT-large": _bert("BERT-large", 24, 1024, 16),
     "BERT-base": _bert("BERT-base", 12, 768, 12),

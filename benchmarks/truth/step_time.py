@@ -1,7 +1,7 @@
 """Scores step time and the building blocks (GEMM, collectives) on a folder of measured tables.
 
-Time is compared, as (predicted / measured - 1): per optimizer step where the row states one with fixed lengths,
-else per token. Beside it the formula 6 N tokens / (0.4 x dense rate) on the same rows.
+Time is compared, as (predicted / measured - 1): per token where the row gives a rate,
+else per optimizer step. Beside it the formula 6 N tokens / (0.4 x dense rate) on the same rows.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truth.blocks import collective_curves, gemm_curves
+from truth.figures import quantile
+from truth.step_rows import StepRow, read_step_rows
 from weighbridge.facts.step_constants import load_step_tables
 from weighbridge.schema.step_constants import StepConstants
 from weighbridge.weigh.calibrate import apply, calibrate
 from weighbridge.weigh.memory import count
 from weighbridge.weigh.step import Missing, StepEstimate, step_time
-
-from truth.blocks import collective_curves, gemm_curves
-from truth.figures import quantile
-from truth.step_rows import StepRow, read_step_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,7 @@ def predict(row: StepRow, constants: StepConstants) -> StepFigure | tuple[str, .
     if isinstance(answer, Missing):
         return answer.fields
     measured = measured_seconds(row, answer)
-    return StepFigure(
-        row, answer, measured, answer.seconds / measured, _peer(row, answer) / measured
-    )
+    return StepFigure(row, answer, measured, answer.seconds / measured, _peer(row, answer) / measured)
 
 
 def measured_seconds(row: StepRow, answer: StepEstimate) -> float:
@@ -71,8 +68,7 @@ def measured_seconds(row: StepRow, answer: StepEstimate) -> float:
 
 
 def stated_flops(row: StepRow, answer: StepEstimate) -> float:
-    """FLOPs as the source counts them: NeMo's formula (flops_formulas.py, 24.07) has the whole square of a causal
-    attention."""
+    """FLOPs as the source counts them: NeMo 24.07 (flops_formulas.py) has the whole square of attention."""
     if row.row["source_repo"] != "NVIDIA/NeMo" or row.shape is None:
         return answer.model_flops
     sequence = float(row.recipe.sequence or 1)
@@ -81,7 +77,8 @@ def stated_flops(row: StepRow, answer: StepEstimate) -> float:
 
 
 def _peer(row: StepRow, answer: StepEstimate) -> float:
-    assert row.shape is not None and row.machine is not None
+    assert row.shape is not None
+    assert row.machine is not None
     counted = count(row.shape)
     active = counted.dense
     if row.shape.experts:
@@ -125,7 +122,7 @@ class Calibrated:
 
 
 def calibrated(figures: Sequence[StepFigure]) -> list[Calibrated]:
-    """Nearest: the donor whose model, lengths and batch are closest. Others: up to ten donors spread evenly."""
+    """Nearest: the donor closest in model, lengths and batch. Others: up to ten donors spread evenly."""
     groups: dict[tuple[str, str, str], list[StepFigure]] = defaultdict(list)
     for figure in figures:
         row = figure.row
@@ -156,6 +153,17 @@ def _after(donor: StepFigure, figure: StepFigure) -> float:
     return done.seconds / figure.measured - 1
 
 
+_STATED = (
+    "training",
+    "compute",
+    "checkpointing",
+    "base_quant",
+    "sharding",
+    "compile",
+    "fused_kernels",
+)
+
+
 def _distance(first: StepFigure, second: StepFigure) -> float:
     """How unlike two tasks are, by what a user states of them."""
     apart = 0.0
@@ -166,7 +174,15 @@ def _distance(first: StepFigure, second: StepFigure) -> float:
         lambda figure: float(figure.row.gpus),
     ):
         apart += abs(math.log(measure(first) / measure(second)))
-    for same in ("training", "compute", "checkpointing", "base_quant", "sharding", "compile", "fused_kernels"):
+    for same in (
+        "training",
+        "compute",
+        "checkpointing",
+        "base_quant",
+        "sharding",
+        "compile",
+        "fused_kernels",
+    ):
         apart += 1.0 * (getattr(first.row.recipe, same) != getattr(second.row.recipe, same))
     for column in ("model", "parallelism"):
         apart += 0.3 * (first.row.row[column] != second.row.row[column])
@@ -257,7 +273,9 @@ def score(folder: Path) -> dict[str, Any]:
         by_stratum[one.name].append(size)
     document["doubling"] = {
         "pairs": len(points),
-        "median_p90_points": (100 * statistics.median(points), 100 * quantile(points, 0.9)) if points else None,
+        "median_p90_points": (100 * statistics.median(points), 100 * quantile(points, 0.9))
+        if points
+        else None,
         "macro_median_points": 100 * macro(by_stratum)[0] if points else None,
     }
     for name, curves in (("gemm", gemm_curves(folder)), ("collectives", collective_curves(folder))):
@@ -282,7 +300,9 @@ def score(folder: Path) -> dict[str, Any]:
 
 
 def _largest(figures: Sequence[StepFigure]) -> str:
-    return Counter(figure.row.row["source_repo"] for figure in figures).most_common(1)[0][0] if figures else "-"
+    return (
+        Counter(figure.row.row["source_repo"] for figure in figures).most_common(1)[0][0] if figures else "-"
+    )
 
 
 def _by_source(figures: Sequence[StepFigure]) -> dict[str, Any]:
@@ -363,14 +383,16 @@ def show(document: dict[str, Any]) -> list[str]:
     lines.append(f"  N -> 2N: {document['doubling']}")
     for tier, part in document["interval"].items():
         lines.append(
-            f"  interval {tier}: {part['rows']} rows, cover {part['cover_rows']:.1%} (macro {part['cover_macro']:.1%}), "
-            f"half-width {part['half_width']:.1%}, p90 error {part['p90_error']:.1%}"
+            f"  interval {tier}: {part['rows']} rows, cover {part['cover_rows']:.1%} "
+            f"(macro {part['cover_macro']:.1%}), half-width {part['half_width']:.1%}, "
+            f"p90 error {part['p90_error']:.1%}"
         )
     for name in ("gemm", "collectives"):
         part = document[name]
         if part["curves"]:
             lines.append(
-                f"  {name}: {part['curves']} curves, leave one point out {part['median']:.1%}, p90 {part['p90']:.1%}"
+                f"  {name}: {part['curves']} curves, leave one point out "
+                f"{part['median']:.1%}, p90 {part['p90']:.1%}"
             )
     lines += [
         f"  worst {part['median']:6.1%} signed {part['signed']:+6.1%} {part['rows']:4d} {part['stratum']}"

@@ -15,8 +15,8 @@ from weighbridge.units import GB
 TERA: Final = 10**12
 # One direction of x16 after coding, bytes per second, by generation (PCI-SIG).
 _PCIE: Final = {3: 15.75 * GB, 4: 31.5 * GB, 5: 63.0 * GB, 6: 121.0 * GB}
-# Network of one GPU, bytes per second, in the reference designs of its vendor (DGX A100: 8 x 200 Gb/s, DGX H100
-# and B200: 8 x 400 Gb/s, GB300: 8 x 800 Gb/s); other cards are mostly bought with one 100 Gb/s port a node.
+# Network of one GPU, bytes per second, in the reference designs of its vendor (DGX A100: 8 x 200 Gb/s, DGX
+# H100 and B200: 8 x 400 Gb/s); other cards are mostly bought with one 100 Gb/s port a node.
 _NETWORK: Final = {"Volta": 12.5 * GB, "Ampere": 25.0 * GB, "Hopper": 50.0 * GB, "Blackwell": 50.0 * GB}
 _RACK: Final = {"GB200": 72, "GB300": 72}
 # Where the catalogue has none: the full part of that generation.
@@ -42,6 +42,7 @@ def step_machine(
     ``power_watts`` the limit set, where it is not the sheet's."""
     assumed: list[str] = []
     share = 1 / fact.devices_per_card
+    architecture = fact.architecture.partition(" ")[0]
     rates = {
         item.name: getattr(fact.dense_teraflops, item.name) * TERA * share
         for item in fields(DenseTeraflops)
@@ -60,11 +61,14 @@ def step_machine(
     return Joined(
         StepMachine(
             name=fact.id,
-            architecture=fact.architecture.partition(" ")[0],
+            architecture=architecture,
             rates=rates,
             memory_bytes_per_second=(fact.memory_bandwidth_gigabytes_per_second or 0.0) * GB * share,
             memory_bytes=fact.memory_gigabytes * GB * share,
-            multiprocessors=int((fact.multiprocessors or _MULTIPROCESSORS.get(fact.architecture.partition(" ")[0], 100)) * share),
+            multiprocessors=int(
+                (fact.multiprocessors or _MULTIPROCESSORS.get(fact.architecture.partition(" ")[0], 100))
+                * share
+            ),
             power_watts=power_watts or (fact.power_watts * share if fact.power_watts else None),
             link_kind="pcie" if bridged else "nvlink",
             # PCIe cards with a bridge are joined in pairs only: a box of them talks over PCIe.

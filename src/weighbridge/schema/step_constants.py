@@ -14,7 +14,7 @@ Table = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepSpread:
-    """90 % interval of a tier: the measured step time lies between ``low`` and ``high`` times the prediction."""
+    """90 % interval of a tier: measured over predicted step time lies between ``low`` and ``high``."""
 
     low: float
     high: float
@@ -24,19 +24,23 @@ class StepSpread:
 class StepConstants:
     """Shares are of the sheet's dense rate or bandwidth; bytes are of device memory, read and written.
 
-    gemm_share: best product in a benchmark, by architecture and dtype. sustained_share: rate held through a
-    whole training step over that of a short benchmark, by architecture. ramp_depth: inner length that a tile
-    loses before its pipeline runs full. attention_*_share: rate of the fused kernel over the dense rate, by
-    architecture and kernel, causal half counted. score_bytes: bytes per score of an unfused attention, one
-    forward pass. norm_bytes, activation_bytes, residual_bytes: per element of hidden, of the middle layer and
-    of hidden again, forward, by how kernels are made. power_watts_per_teraflop: of the card of each
-    architecture whose benchmark gemm_share is; a card with less power per rate holds (share)^power_exponent of
-    it. contention_share: of hidden communication that comes back as slower compute. clock_headroom: how far a card with power to
-    spare runs above the sheet. length_variation: standard deviation of sample lengths over their mean, where
-    lengths vary. expert_slowness: time of
-    grouped expert products over dense ones of their shape, imbalance included. logit_bytes: per logit, forward and backward.
-    backward_bytes_ratio: bytes of backward over forward for such operators. host_layer_seconds: what the
-    host needs to start one layer's forward pass. kernel_seconds: least time of one kernel on the device.
+    Products: ``gemm_share`` is the best product of a benchmark, by architecture and dtype,
+    ``sustained_share`` the rate held through a training step over that, ``ramp_depth`` the inner length that
+    a tile loses before its pipeline runs full, ``expert_slowness`` the time of grouped expert products over
+    dense ones of their shape, imbalance included. ``power_watts_per_teraflop`` belongs to the card behind
+    gemm_share: one with a share s of it holds s^power_exponent of the rate, one with more runs up to
+    ``clock_headroom`` above the sheet.
+
+    Attention: ``attention_forward_share`` by architecture and kernel, causal half counted; ``score_bytes``
+    per score of an unfused attention, one forward pass.
+
+    Memory-bound operators, forward, by how kernels are made: ``norm_bytes`` and ``residual_bytes`` per
+    element of hidden, ``activation_bytes`` of the middle layer, ``logit_bytes`` per logit in both passes;
+    ``backward_bytes_ratio`` is backward over forward. ``dequantise_bytes`` are per weight and pass.
+
+    Host and device: ``host_layer_seconds`` to start one layer's forward pass, ``kernel_seconds`` the least
+    time of one kernel. Communication: ``overlap_share`` of the compute beside it, ``contention_share`` of what
+    is hidden that comes back as slower compute. ``length_variation``: deviation of lengths over their mean.
     """
 
     gemm_share: Mapping[str, Table]

@@ -1,9 +1,9 @@
 """One measured step scales the terms that bound it; other tasks on the same card and framework follow.
 
 A step is split into compute (operators, recomputation, what pipeline ranks wait), host (launch and overhead),
-communication and optimizer. The measured figure cannot say which of them was wrong, so the share of each in the
-step decides how much of the difference it takes: log factors in proportion to share^2 (a least-squares answer
-when every term is equally unsure relative to itself). Terms that the measured step hardly had keep factor 1.
+communication and optimizer. The measured figure cannot say which of them was wrong, so the share of each in
+the step decides how much of the difference it takes: log factors in proportion to share^2. Terms that the
+measured step hardly had keep factor 1.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def calibrate(estimate: StepEstimate, measured_seconds: float) -> Calibration:
     # The first-order answer, then scaled until the parts add up to what was measured.
     factors = {name: exp(log(ratio) * share * share / total) for name, share in shares.items()}
     factors = _settle(shares, factors, ratio)
-    return Calibration(factors, max(shares, key=lambda name: shares[name]), measured_seconds, estimate.seconds)
+    return Calibration(
+        factors, max(shares, key=lambda name: shares[name]), measured_seconds, estimate.seconds
+    )
 
 
 def apply(calibration: Calibration, estimate: StepEstimate, spread: StepSpread | None = None) -> StepEstimate:

@@ -78,7 +78,7 @@ def interpolate(points: Sequence[tuple[float, float]], payload: float) -> float:
     constant time below the smallest payload, constant rate above the largest. Points need not be sorted; at
     least one.
     """
-    ordered = sorted({size: rate for size, rate in points}.items())
+    ordered = sorted(dict(points).items())
     at = [log(size) for size, _ in ordered]
     value = [log(rate) for _, rate in ordered]
     asked = log(payload)

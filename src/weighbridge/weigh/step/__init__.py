@@ -1,6 +1,6 @@
 """Seconds of one optimizer step of a language model: by phase, with tokens/s, MFU, HFU and an interval.
 
-``step_time`` is the door; ``scaling`` asks it over GPU counts. Vision networks are weighed in ``weigh.vision``.
+``step_time`` is the door; ``scaling_curve`` asks it over GPU counts. Vision networks: ``weigh.vision``.
 """
 
 from weighbridge.weigh.step.records import Missing, StepEstimate

@@ -137,8 +137,10 @@ def _replicas(
             whole = dense * 0.55
         gather = collective_seconds("all_gather", whole, ranks, stride, machine, constants)
         again = 2.0
-        reduce = 0.0 if frozen else collective_seconds(
-            "reduce_scatter", dense * reduced, ranks, stride, machine, constants
+        reduce = (
+            0.0
+            if frozen
+            else collective_seconds("reduce_scatter", dense * reduced, ranks, stride, machine, constants)
         )
         return again * gather + reduce, 0.0
     sent = dense * (0.01 if frozen else 1.0)

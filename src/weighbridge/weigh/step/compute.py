@@ -59,7 +59,8 @@ def weigh_passes(
     }
     backward = {
         "gemm": products[1],
-        "attention": attention * (2.0 if kernels.attention == "eager" else constants.attention_backward_ratio),
+        "attention": attention
+        * (2.0 if kernels.attention == "eager" else constants.attention_backward_ratio),
         "memory": memory * constants.backward_bytes_ratio
         + _quantise(work.products, recipe, kernels, constants, backward=True),
         "dequantise": dequantise,
@@ -143,8 +144,10 @@ def _memory(
 ) -> float:
     wide = kernels.plain.width / 2.0
     spread = degrees.tensor if recipe.sequence_parallel else 1
-    moved = work.hidden_elements / spread * (
-        constants.norm_bytes[kernels.fusion] + constants.residual_bytes[kernels.fusion]
+    moved = (
+        work.hidden_elements
+        / spread
+        * (constants.norm_bytes[kernels.fusion] + constants.residual_bytes[kernels.fusion])
     )
     moved += work.middle_elements * constants.activation_bytes[kernels.fusion]
     moved += work.routed_elements * constants.routing_bytes
@@ -177,7 +180,12 @@ def _adapter_elements(shape: ModelShape, recipe: Recipe, tokens: float) -> float
 
 
 def _quantise(
-    products: tuple[Product, ...], recipe: Recipe, kernels: Kernels, constants: StepConstants, *, backward: bool
+    products: tuple[Product, ...],
+    recipe: Recipe,
+    kernels: Kernels,
+    constants: StepConstants,
+    *,
+    backward: bool,
 ) -> float:
     """Operands of low-precision products are read in 16 bits, scaled and written twice (two layouts)."""
     if kernels.dtype not in ("fp8", "fp4") or recipe.compute not in ("fp8", "fp4"):
@@ -217,7 +225,7 @@ def _head(
 
 
 def _host(recipe: Recipe, kernels: Kernels, constants: StepConstants, recomputed: float) -> float:
-    """Host seconds of one layer in all its passes: backward is started by compiled code, at about one forward."""
+    """Host seconds of one layer in all passes; starting backward takes about as long as forward."""
     forward = constants.host_layer_seconds[kernels.host]
     if recipe.training in ("lora", "qlora", "other"):
         forward *= 1 + constants.host_adapter_share

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -33,7 +32,9 @@ def gemm_seconds(m: float, n: float, k: float, rate: Rate, groups: float = 1.0) 
     return max(best, groups * moved / rate.bytes)
 
 
-def _tiled(m: float, n: float, k: float, groups: float, rate: Rate, high: int, wide: int, share: float) -> float:
+def _tiled(
+    m: float, n: float, k: float, groups: float, rate: Rate, high: int, wide: int, share: float
+) -> float:
     tiles = ceil(m / high) * ceil(n / wide) * groups
     depth = k
     idle = rate.multiprocessors / tiles
@@ -46,10 +47,3 @@ def _tiled(m: float, n: float, k: float, groups: float, rate: Rate, high: int, w
         waves = tiles / rate.multiprocessors + 0.5
     work = 2.0 * high * wide * (depth + rate.ramp_depth)
     return waves * work * rate.multiprocessors / (rate.flops * share)
-
-
-def gemm_flops(m: float, n: float, k: float, groups: float = 1.0) -> float:
-    return 2.0 * m * n * k * groups
-
-
-Products = Mapping[str, tuple[float, float, float, float]]

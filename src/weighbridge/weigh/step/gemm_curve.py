@@ -40,7 +40,7 @@ def interpolate_gemm(
 
 
 def _work(m: float, n: float, k: float, groups: float) -> float:
-    """Tile work in arbitrary units: whole waves of tiles over a card, or the operands where those are more."""
+    """Tile work in arbitrary units: waves of tiles over a card, or the operands where those are more."""
     moved = 0.375 * groups * (m * k + k * n + m * n)
     best = None
     for high, wide, share in _TILES:

@@ -32,7 +32,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class LayerWork:
-    """One mean layer. ``score_flops`` is forward with the causal half counted; ``scores`` how many are made."""
+    """One mean layer. ``score_flops``: forward, causal half counted; ``scores``: how many are made."""
 
     products: tuple[Product, ...]
     score_flops: float

@@ -54,7 +54,5 @@ def scaling_curve(
         if isinstance(answer, Missing):
             return answer
         base = base or answer.tokens_per_second_per_device
-        points.append(
-            ScalingPoint(answer.devices, answer, answer.tokens_per_second_per_device / base)
-        )
+        points.append(ScalingPoint(answer.devices, answer, answer.tokens_per_second_per_device / base))
     return tuple(points)

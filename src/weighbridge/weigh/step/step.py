@@ -40,8 +40,8 @@ def step_time(
 ) -> StepEstimate | Missing:
     """Weigh one optimizer step of the whole job.
 
-    With lengths that vary ``recipe.sequence`` is their mean; ``padding_free`` says that samples are not padded
-    to the longest of their batch (packed, bucketed by length, or variable-length kernels).
+    With lengths that vary ``recipe.sequence`` is their mean; ``padding_free``: samples are not padded to the
+    longest of their batch (packed, bucketed by length, or variable-length kernels).
     """
     recipe, assumed = fill(recipe, defaults)
     degrees = degrees_of(layout, recipe)
@@ -147,10 +147,8 @@ def _assemble(
     )
 
 
-def _lengthened(
-    recipe: Recipe, degrees: Degrees, constants: StepConstants, padding_free: bool
-) -> float:
-    """Computed over real tokens where lengths vary: padding to the longest sample, waiting for the longest batch.
+def _lengthened(recipe: Recipe, degrees: Degrees, constants: StepConstants, padding_free: bool) -> float:
+    """Computed over real tokens where lengths vary: padding to the longest, waiting for the longest batch.
 
     The greatest of n draws lies about sqrt(2 ln n) - 0.5 deviations above the mean (n from 2 to 100).
     """
