@@ -89,6 +89,7 @@ def described(row: Row) -> Described:
         data_parallel=int(row["n_gpus"]) if row["n_gpus"] else None,
         # NVIDIA's MLPerf submissions: NHWC with batch norm, addition and ReLU in one kernel.
         channels_last=True if framework == "mlperf" else {"yes": True, "no": False}.get(row["channels_last"]),
+        sharded_states=True if framework == "mlperf" else None,
         fused_norms=True if framework == "mlperf" else None,
         compiled={"yes": True, "no": False}.get(row["compile"]),
     )
@@ -111,8 +112,11 @@ def _batch_default(row: Row, framework: str | None) -> int | None:
 
 
 def _precision(text: str, framework: str | None, row: Row) -> str | None:
-    if "amp" in text and "bf16" in text or framework == "mlperf":
-        return "amp_bf16" if "bf16" in text else "amp_fp16"
+    if framework == "mlperf":
+        # NeMo trains Stable Diffusion in bf16 with a distributed optimizer; the others use automatic mixed precision.
+        return "bf16" if row["family"] == "stable-diffusion" else "amp_fp16"
+    if "amp" in text and "bf16" in text:
+        return "amp_bf16"
     if "amp" in text:
         return "amp_fp16"
     if "bfloat16" in text:
@@ -150,12 +154,12 @@ def name_of(row: Row) -> str:
 def answer(d: Described, constants: VisionConstants) -> VisionMemory | Unanswered:
     if d.recipe.framework == "caffe2":
         return Unanswered(("counter not comparable",))
-    network = _network(d, most=True)
+    network = network_for(d, most=True)
     return Unanswered((network,)) if isinstance(network, str) else vision_memory(network, d.recipe, constants)
 
 
 def time_answer(d: Described, constants: VisionConstants) -> VisionTime | Unanswered:
-    network = _network(d, most=False)
+    network = network_for(d, most=False)
     if isinstance(network, str):
         return Unanswered((network,))
     card = vision_card(card_name(d.row))
@@ -169,7 +173,7 @@ def card_name(row: Row) -> str:
     return _CARDS.get(name, name)
 
 
-def _network(d: Described, *, most: bool) -> Network | str:
+def network_for(d: Described, *, most: bool) -> Network | str:
     if d.size is None:
         return "input size"
     height, width = d.size.most if most else d.size.mean
@@ -249,14 +253,14 @@ def peer_memory(d: Described) -> float | None:
     """The simple peer: 16 bytes a parameter (30 million where unknown) and 2,000 bytes a pixel and image."""
     if d.size is None or d.recipe.images is None:
         return None
-    network = _network(d, most=True)
+    network = network_for(d, most=True)
     parameters = 3e7 if isinstance(network, str) else network.parameters
     return 16 * parameters + d.recipe.images * d.size.most[0] * d.size.most[1] * 1200.0
 
 
 def peer_seconds(d: Described) -> float | None:
     """Six operations a MAC at 40 % of the dense rate."""
-    network = _network(d, most=False)
+    network = network_for(d, most=False)
     card = vision_card(card_name(d.row))
     if isinstance(network, str) or card is None or d.recipe.images is None:
         return None

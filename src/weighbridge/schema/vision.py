@@ -87,6 +87,7 @@ class VisionRecipe:
     channels_last: bool | None = None
     compiled: bool | None = None
     fused_norms: bool | None = None
+    sharded_states: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from weighbridge.estimate.describe.vision_networks import convolutional as conv
 from weighbridge.estimate.describe.vision_networks import detectors as det
 from weighbridge.estimate.describe.vision_networks import segmenters as seg
 from weighbridge.estimate.describe.vision_networks import transformers as trans
+from weighbridge.estimate.describe.vision_networks.diffusion import VERSIONS, diffusion_unet
 from weighbridge.estimate.describe.vision_networks.table import from_table
 from weighbridge.schema.vision import Network
 from weighbridge.weigh.vision.walk import Map, Walk
@@ -62,6 +63,8 @@ def image_size(text: str, divisor: int = 32) -> ImageSize | None:
     numbers = [int(n) for n in re.findall(r"\d+", text)]
     if not numbers:
         return None
+    if "latents" in text:  # of images of that side
+        return ImageSize((numbers[0], numbers[0]), (numbers[0], numbers[0]))
     if "short side" in text:
         longest = numbers[-1] if "max" in text else 0
         shorts = numbers[:-1] if longest else numbers
@@ -89,6 +92,10 @@ def zoo_size(name: str, stated: ImageSize | None, framework: str | None) -> Imag
         return ImageSize(half, half)
     if "yolox" in key and stated is not None and stated.most[0] == 640:
         return ImageSize(stated.mean, (800.0, 800.0))  # resized at random, 480 to 800
+    if stated is None and framework == "mmdet":
+        return _ratio(800, 800, 1333, 32)  # the default of its configs
+    if "nuim" in key:
+        return _ratio(900, 900, 1600, 32)
     if framework == "detectron2" and "cityscapes" in key:
         return ImageSize((928, 1856), (1024, 2048))
     return stated
@@ -107,6 +114,10 @@ def describe_vision(name: str, asked: Asked) -> Network | None:
     key = re.sub(r"[\s_]+", "-", name.lower())
     if (listed := _classifier(name, asked)) is not None:
         return listed
+    if "stable-diffusion" in key or "sdxl" in key:
+        return _diffusion(key, asked)
+    if "vitdet" in key or "mvitv2" in key:
+        return _vit_detector(key, asked)
     if _is_segmenter(key):
         return _segmenter(key, asked)
     if _detector_kind(key):
@@ -138,6 +149,42 @@ def _classifier(name: str, asked: Asked) -> Network | None:
         if found := re.search(pattern, name.lower()):
             return from_table(written.format(*found.groups()), asked.height, asked.width)
     return None
+
+
+def _diffusion(key: str, asked: Asked) -> Network:
+    """Only the U-Net, which is what is trained; text and image encoders are frozen and often not even loaded."""
+    version = "xl" if "xl" in key else "2" if "v2" in key or "-2" in key else "1"
+    walk = Walk(key, autocast=asked.autocast, checkpointing=asked.checkpointing)
+    diffusion_unet(walk, asked.height / 8, asked.width / 8, VERSIONS[version])
+    return walk.network("diffusion", ("encoders",))
+
+
+def _vit_detector(key: str, asked: Asked) -> Network | None:
+    """ViTDet: plain ViT with 14x14 windows and four global blocks, a pyramid from its last map, R-CNN heads."""
+    found = re.search(r"vitdet-(b|l|h)", key)
+    if found is None:
+        return None
+    walk = Walk(key, autocast=asked.autocast, checkpointing=asked.checkpointing, norm="layer")
+    size = {"b": "base", "l": "large", "h": "huge"}[found[1]]
+    x = trans.vit(walk, walk.image(asked.height, asked.width), size, window=14, positions_added=True)[-1]
+    x = Map(x.channels, asked.height / 16, asked.width / 16, bytes_each=x.bytes_each)
+    levels = []
+    for scale in (4, 2, 1, 0.5):
+        y = x
+        if scale >= 2:
+            y = walk.transposed(y, y.channels / 2, 2, 2)
+        if scale == 4:
+            y = walk.transposed(walk.smooth(walk.norm(y, "layer")), y.channels / 2, 2, 2)
+        if scale < 1:
+            y = walk.max_pool(y, 2, 2)
+        y = walk.norm(walk.conv(y, 256, 1), "layer")
+        levels.append(walk.norm(walk.conv(y, 256, 3), "layer"))
+    levels.append(walk.max_pool(levels[-1], 1, 2))
+    det.rpn(walk, levels)
+    cascade = 3 if "cascade" in key else 1
+    heads = det.Heads(cascade=cascade, masks=1, convolutions=4, norm="layer")
+    det.roi_heads(walk, heads, levels=levels)
+    return walk.network("detector")
 
 
 # -- backbones -----------------------------------------------------------------------------------------------------
@@ -341,7 +388,7 @@ def _own_backbone(key: str, kind: str, asked: Asked) -> Network | None:
             y = walk.relu(walk.norm(walk.conv(levels[-1], wide, 1)))
             levels.append(walk.relu(walk.norm(walk.conv(y, out, 3, stride, pad))))
         det.ssd_head(walk, levels, (4, 6, 6, 6, 4, 4))
-        return walk.network("detector")
+        return walk.network("single-shot")
     if kind == "ssd":
         if "mobilenet" in key:
             maps = conv.mobilenet2(walk, x)
@@ -349,7 +396,7 @@ def _own_backbone(key: str, kind: str, asked: Asked) -> Network | None:
             for out in (512, 256, 256, 128):
                 levels.append(conv.inverted(walk, levels[-1], out, out // 2, 3, 2))
             det.ssd_head(walk, levels, (6,) * 6)
-            return walk.network("detector")
+            return walk.network("single-shot")
         maps = conv.vgg(walk, x, 16, pool_last=False)
         y = walk.max_pool(maps[4], 3, 1, 1)
         y = walk.relu(walk.conv(y, 1024, 3, dilation=6, bias=True))
@@ -393,7 +440,7 @@ def _own_backbone(key: str, kind: str, asked: Asked) -> Network | None:
             y = walk.relu(walk.norm(walk.transposed(y, out, 4, 2, bias=False)))
         for out in (80, 2, 2):
             walk.conv(walk.relu(walk.conv(y, 64, 3, bias=True)), out, 1, bias=True)
-    return walk.network("detector")
+    return walk.network("single-shot")
 
 
 # -- segmenters ----------------------------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ def vision_memory(
     )
     parts = state_parts(network, recipe)
     fixed = sum(parts.values())
-    images = float(recipe.images)
+    # A network in 16 bits throughout was walked in fp32: every map is half as wide.
+    images = float(recipe.images) * (0.5 if recipe.precision == "bf16" else 1.0)
     kept = network.kept_bytes * images + network.input_bytes * images
     losses = network.loss_bytes * images
     backward, inner = _backward_peak(network, images)
@@ -74,6 +75,13 @@ def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
     """Weights, gradients, optimizer states and DDP's buckets (copies: gradient_as_bucket_view is off by default)."""
     pure = recipe.precision == "bf16"
     width = 2.0 if pure else 4.0
+    if pure and recipe.sharded_states:
+        # 16-bit weights and gradients everywhere; fp32 master and both moments on one rank each.
+        return {
+            "weights": network.parameters * width,
+            "gradients": network.trainable * width,
+            "optimizer": network.trainable * 12.0 / (recipe.data_parallel or 1),
+        }
     parts = {
         "weights": network.parameters * width,
         "gradients": network.trainable * width,

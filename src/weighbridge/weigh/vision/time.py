@@ -42,7 +42,8 @@ def vision_step_time(
     parts = {"matrix": 0.0, "normalisation": 0.0, "elementwise": 0.0, "launches": 0.0}
     launches = 0.0
     bandwidth = card.bytes_per_second * constants["memory_efficiency"]
-    wide = any(operator.kind == "layer_norm" for operator in network.operators)
+    autocast = recipe.precision in ("amp_fp16", "amp_bf16")
+    wide = autocast and any(operator.kind == "layer_norm" for operator in network.operators)
     for operator in network.operators:
         if recipe.fused_norms and operator.kind in ("activation", "elementwise"):
             continue  # done inside the normalisation's kernel
@@ -53,7 +54,7 @@ def vision_step_time(
         else:
             # Autocast leaves the residual stream between LayerNorms in fp32.
             stream = 4.0 if wide and operator.kind in ("elementwise", "copy") else width
-            moved = _moved(operator, stream, constants["elementwise_passes"]) * images / bandwidth
+            moved = _moved(operator, stream, autocast, constants["elementwise_passes"]) * images / bandwidth
             name = "normalisation" if operator.kind.endswith("norm") else "elementwise"
             parts[name] += moved
     state = network.parameters * constants["step_bytes_per_parameter"] / bandwidth
@@ -63,9 +64,9 @@ def vision_step_time(
     parts["launches"] = max(queue - busy, 0.0)
     if (recipe.data_parallel or 1) > 1:
         parts["exposed gradients"] = 4.0 * network.trainable * constants["exposed_seconds_per_byte"]
-    parts["host"] = constants.of("host_seconds", recipe.framework) + images * constants.of(
-        "host_seconds_per_image", recipe.framework
-    )
+    if network.family == "detector":
+        # Targets, proposals and their sampling: small kernels and waits, image by image.
+        parts["host"] = images * constants.of("host_seconds_per_image", recipe.framework)
     seconds = sum(parts.values())
     low, high = constants.spread.get(f"time.{recipe.framework}", constants.spread["time.default"])
     wider = 1.0 + constants["assumed_widening"] * len(network.unsure)
@@ -100,6 +101,8 @@ def _matrix(
     kind: str = operator.kind
     if kind == "depthwise_conv" and recipe.channels_last:
         kind = "depthwise_conv_last"
+    if kind == "conv" and not tensor and operator.workspace_fixed_bytes:
+        kind = "winograd"  # fewer multiplications than MACs: the share of the dense rate may pass 1
     efficiency = constants.of(f"efficiency.{'tensor' if tensor else 'fp32'}", kind)
     if tensor and operator.narrowest and not kind.startswith("depthwise"):
         # Tiles are 64 or more channels wide: fewer leave part of every tile empty.
@@ -114,8 +117,8 @@ def _matrix(
     return passes * max(work, moved)
 
 
-def _moved(operator: Operator, width: float, elementwise_passes: float) -> float:
-    each = 4.0 if operator.kind in ("layer_norm", "softmax", "group_norm") else width
+def _moved(operator: Operator, width: float, autocast: bool, elementwise_passes: float) -> float:
+    each = 4.0 if autocast and operator.kind in ("layer_norm", "softmax", "group_norm") else width
     forward, backward = _PASSES.get(operator.kind, (0.0, 0.0))
     if forward:
         return operator.outputs * each * (forward + (backward if operator.backward else 0.0))

@@ -40,6 +40,8 @@ def attention(
     *,
     fused: bool = False,
     averaged: bool = False,
+    bias: bool = True,
+    positions: bool = False,
 ) -> Map:
     """Multi-head attention over windows of ``window`` positions (all of them: global), projection included.
 
@@ -48,9 +50,9 @@ def attention(
     """
     wide = x.channels
     source = x if keys is None else keys
-    query = walk.linear(x, wide)
-    key = walk.linear(source, wide)
-    value = walk.linear(source, wide)
+    query = walk.linear(x, wide, bias)
+    key = walk.linear(source, wide, bias)
+    value = walk.linear(source, wide, bias)
     seen = window if keys is None else keys.height * keys.width
     scores = Map(heads * seen, x.height, x.width, items=x.items, bytes_each=query.bytes_each)
     if fused:
@@ -58,6 +60,9 @@ def attention(
         walk.keep(value)
         return walk.linear(y, wide)
     scores = walk.matmul(query, key, scores, wide / heads)
+    if positions:  # learned relative positions of rows and columns, added to the scores
+        scores = walk.add(scores, Map(0, 1, 1, bytes_each=scores.bytes_each))
+        scores = walk.add(scores, Map(0, 1, 1, bytes_each=scores.bytes_each))
     weights = walk.softmax(scores)
     if averaged:
         walk.emit("elementwise", weights, weights, kept=weights.size)
@@ -75,7 +80,7 @@ def mlp(walk: Walk, x: Map, factor: float, depthwise: bool = False) -> Map:
 
 def vit(
     walk: Walk, x: Map, size: str, patch: int = 16, tokens: int = 1, window: int = 0, fused: bool = False,
-    depth: int | None = None, averaged: bool = False,
+    depth: int | None = None, averaged: bool = False, positions_added: bool = False,
 ) -> list[Map]:  # fmt: skip
     """Outputs after each quarter of the depth. ``window``: ViTDet's windows, a quarter of the blocks global."""
     wide, blocks, heads = VIT[size]
@@ -89,7 +94,8 @@ def vit(
     for block in range(blocks):
         with walk.checkpoint(x):
             seen = window * window if window and (block + 1) % (blocks // 4) else positions
-            x = walk.add(attention(walk, walk.norm(x, "layer"), heads, seen, fused=fused, averaged=averaged), x)
+            x = walk.add(attention(walk, walk.norm(x, "layer"), heads, seen, fused=fused, averaged=averaged,
+                                   positions=positions_added), x)  # fmt: skip
             x = walk.add(mlp(walk, walk.norm(x, "layer"), 4), x)
         if (block + 1) % max(blocks // 4, 1) == 0:
             out.append(x)
