@@ -6,11 +6,9 @@ Run beside ``score_truth``: ``python benchmarks/truth/vision.py DIR [--json] [--
 from __future__ import annotations
 
 import json
-import re
-import statistics
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -18,13 +16,19 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from truth.figures import Figure, macro, strata
+from truth.rows import Row, read_rows
 from weighbridge.estimate.describe.vision import Asked, ImageSize, describe_vision, image_size, zoo_size
 from weighbridge.facts.vision_constants import load_vision_constants, vision_card
-from weighbridge.schema.vision import Network, Unanswered, VisionConstants, VisionMemory, VisionRecipe, VisionTime
+from weighbridge.schema.vision import (
+    Network,
+    Unanswered,
+    VisionConstants,
+    VisionMemory,
+    VisionRecipe,
+    VisionTime,
+)
 from weighbridge.weigh.vision import vision_memory, vision_step_time
-
-from truth.figures import Figure, macro, quantile, strata
-from truth.rows import Row, read_rows
 
 MEMORY_FILE, TIME_FILE = "memory_vision.csv", "throughput_vision.csv"
 _FRAMEWORKS = (
@@ -130,7 +134,9 @@ def _precision(text: str, framework: str | None, row: Row) -> str | None:
 
 
 @cache
-def network_of(name: str, height: float, width: float, framework: str | None, autocast: bool, average: bool) -> Network | None:
+def network_of(
+    name: str, height: float, width: float, framework: str | None, autocast: bool, average: bool
+) -> Network | None:
     try:
         return describe_vision(
             name,
@@ -144,10 +150,14 @@ def network_of(name: str, height: float, width: float, framework: str | None, au
 def name_of(row: Row) -> str:
     """What a user would say: the config's name, else family and model."""
     if ".py" in row["config_name"] or row["source_repo"].startswith("open-mmlab"):
-        return Path(row["config_name"]).name.removesuffix(".py") + (" " + row["family"] if "3d" in row["source_repo"] else "")
+        return Path(row["config_name"]).name.removesuffix(".py") + (
+            " " + row["family"] if "3d" in row["source_repo"] else ""
+        )
     if "image-models" in row["source_repo"]:
         return "timm " + row["model"]
-    config = row["config_name"].replace("/", " ").removesuffix(".yaml") if ".yaml" in row["config_name"] else ""
+    config = (
+        row["config_name"].replace("/", " ").removesuffix(".yaml") if ".yaml" in row["config_name"] else ""
+    )
     return f"{row['family']} {row['model']} {config}".strip()
 
 
@@ -179,9 +189,7 @@ def network_for(d: Described, *, most: bool) -> Network | str:
     height, width = d.size.most if most else d.size.mean
     half = d.recipe.precision in ("amp_fp16", "amp_bf16", "bf16")
     # The note "with_cp" says that the config names the option; the configs in those wheels set it False.
-    found = network_of(
-        name_of(d.row), height, width, d.recipe.framework, half, not most
-    )
+    found = network_of(name_of(d.row), height, width, d.recipe.framework, half, not most)
     return found if found is not None else "network"
 
 
@@ -322,7 +330,9 @@ def show(found: VisionScore, worst: int = 8) -> None:
     for name, figures in (("memory", found.memory), ("time", found.time)):
         print(f"worst strata, {name}")
         for stratum in sorted(strata(figures), key=lambda s: -s.median)[:worst]:
-            print(f"  {stratum.name[:80]:82}{stratum.rows:4} median {_share(stratum.median)} signed {_share(stratum.signed)}")
+            print(
+                f"  {stratum.name[:80]:82}{stratum.rows:4} median {_share(stratum.median)} signed {_share(stratum.signed)}"
+            )
 
 
 def _share(value: float | None) -> str:
@@ -332,7 +342,11 @@ def _share(value: float | None) -> str:
 def main(arguments: Sequence[str]) -> int:
     found = score(Path(arguments[0]))
     if "--json" in arguments:
-        print(json.dumps({n: [asdict(a), None if b is None else asdict(b)] for n, (a, b) in summary(found).items()}))
+        print(
+            json.dumps(
+                {n: [asdict(a), None if b is None else asdict(b)] for n, (a, b) in summary(found).items()}
+            )
+        )
     else:
         show(found, int(arguments[arguments.index("--worst") + 1]) if "--worst" in arguments else 8)
     return 0

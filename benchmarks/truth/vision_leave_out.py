@@ -19,13 +19,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from truth.figures import Figure, macro, quantile
+from truth.rows import read_rows
+from truth.vision import (
+    TIME_FILE,
+    Described,
+    card_name,
+    described,
+    measured_seconds,
+    network_for,
+    score,
+    time_figure,
+)
 from weighbridge.facts.vision_constants import load_vision_constants, vision_card, vision_provenance
 from weighbridge.schema.vision import Network, Unanswered, VisionCard, VisionConstants
 from weighbridge.weigh.vision import vision_step_time
-
-from truth.figures import Figure, macro, quantile
-from truth.rows import read_rows
-from truth.vision import TIME_FILE, Described, card_name, described, measured_seconds, network_for, score, time_figure
 
 _GRID = (0.5, 0.65, 0.8, 0.9, 1.1, 1.25, 1.5, 2.0)
 _CLIP = 0.6
@@ -92,7 +100,9 @@ def main(arguments: Sequence[str]) -> int:
         print(f"fold {fold}: {len(inside)} rows", flush=True)
     for quality in ("A", "B"):
         found = macro([figure for figure in figures if figure.quality == quality])
-        print(f"time {quality}, strata left out: median {found.median:.4f} p90 {found.p90:.4f} strata {found.strata}")
+        print(
+            f"time {quality}, strata left out: median {found.median:.4f} p90 {found.p90:.4f} strata {found.strata}"
+        )
     show_residuals("time", residuals)
     memory: dict[str, list[float]] = defaultdict(list)
     for figure in score(folder).memory:

@@ -11,7 +11,6 @@ from weighbridge.facts.records import GpuFact
 from weighbridge.facts.tree import read_tree
 from weighbridge.schema.vision import VisionCard, VisionConstants
 from weighbridge.units import GB
-from weighbridge.schema.vision import VisionCard, VisionConstants
 
 FILE: Final = Path(__file__).parent / "data" / "vision_constants.yaml"
 

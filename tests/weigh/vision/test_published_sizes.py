@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from weighbridge.estimate.describe.vision import Asked, describe_vision
 from weighbridge.estimate.describe.vision_networks import convolutional, transformers
 from weighbridge.estimate.describe.vision_networks.table import from_table
@@ -70,7 +71,8 @@ def test_mobilenet_v2_has_the_published_parameters():
 
 
 @pytest.mark.parametrize(
-    ("size", "published_millions"), [("3.2gf", 15.3), ("1.6gf", 9.2), ("6.4gf", 26.2), ("8gf", 39.6), ("12gf", 46.1)]
+    ("size", "published_millions"),
+    [("3.2gf", 15.3), ("1.6gf", 9.2), ("6.4gf", 26.2), ("8gf", 39.6), ("12gf", 46.1)],
 )
 def test_regnetx_has_the_size_of_its_paper(size, published_millions):
     walk = backbone(lambda w, x: convolutional.regnet(w, x, size))

@@ -30,7 +30,7 @@ DETECTION_CLASSES = {
     "lvisv0.5": 1230, "lvis": 1203, "openimages-challenge": 500, "openimages": 601, "objects365": 365, "v3det": 13204,
     "cityscapes": 8, "nuim": 10, "voc": 20, "crowdhuman": 1, "youtubevis": 40, "wider": 1,
 }  # fmt: skip
-_OLD_GROUP_NORM = ("mmdet", "mmdet-0", "mmdet3d", "detectron2", "maskrcnn-benchmark")
+_OLD_GROUP_NORM = ("mmdet", "mmdet-0", "mmdet3d", "maskrcnn-benchmark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ def zoo_size(name: str, stated: ImageSize | None, framework: str | None) -> Imag
         return ImageSize(stated.mean, (800.0, 800.0))  # resized at random, 480 to 800
     if stated is None and framework == "mmdet":
         return _ratio(800, 800, 1333, 32)  # the default of its configs
+    if "youtubevis" in key:
+        return ImageSize((384.0, 640.0), (384.0, 640.0))  # 640 x 360 in those configs, padded
     if "nuim" in key:
         return _ratio(900, 900, 1600, 32)
     if framework == "detectron2" and "cityscapes" in key:
@@ -118,11 +120,12 @@ def describe_vision(name: str, asked: Asked) -> Network | None:
         return _diffusion(key, asked)
     if "vitdet" in key or "mvitv2" in key:
         return _vit_detector(key, asked)
+    found: Network | None = None
     if _is_segmenter(key):
-        return _segmenter(key, asked)
-    if _detector_kind(key):
-        return _detector(key, asked)
-    return None
+        found = _segmenter(key, asked)
+    elif _detector_kind(key):
+        found = _detector(key, asked)
+    return replace(found, unsure=(*found.unsure, *_left_out(key))) if found is not None else None
 
 
 # -- classifiers ---------------------------------------------------------------------------------------------------
@@ -234,7 +237,7 @@ def _backbone(walk: Walk, x: Map, key: str, asked: Asked, **fixed: object) -> li
 
 def _deformable_from(key: str) -> int:
     """First stage (0-based) whose 3x3 convolutions are deformable."""
-    if not re.search(r"dconv|mdconv|dcn", key) or "head" in key and "c3" not in key:
+    if not re.search(r"dconv|mdconv|dcn", key) or ("head" in key and "c3" not in key):
         return 9
     return 1
 
@@ -245,7 +248,20 @@ def _long(size: str) -> str:
 
 # -- detectors -----------------------------------------------------------------------------------------------------
 
-_ANCHOR_FREE = ("fcos", "atss", "gfl", "paa", "fovea", "tood", "ddod", "autoassign", "vfnet", "ld-", "lad", "condinst")
+_ANCHOR_FREE = (
+    "fcos",
+    "atss",
+    "gfl",
+    "paa",
+    "fovea",
+    "tood",
+    "ddod",
+    "autoassign",
+    "vfnet",
+    "ld-",
+    "lad",
+    "condinst",
+)
 _ANCHORS = ("retinanet", "fsaf", "freeanchor", "free-anchor", "pisa-retina")
 _TWO_STAGE = (
     "cascade-mask-rcnn", "cascade-rcnn", "mask-rcnn", "faster-rcnn", "fast-rcnn", "ms-rcnn", "mask-scoring",
@@ -256,14 +272,33 @@ _TWO_STAGE = (
 
 def _detector_kind(key: str) -> str | None:
     for kind in (*_ANCHORS, *_ANCHOR_FREE, "ssd", "yolov3", "yolox", "rtmdet", "yolof", "cornernet", "centripetalnet",
-                 "centernet", "reppoints", "solo", *_TWO_STAGE):  # fmt: skip
+                 "centernet", "reppoints", *_TWO_STAGE):  # fmt: skip
         if kind in key:
             return kind
     return None
 
 
+# Parts that are known to matter and are not described: no answer is better than half of one.
+_NOT_DESCRIBED = ("-rfp", "-sac", "detectors-", "fpg", "dh-faster", "solo", "double-head")
+# Parts that are left out of a network which is otherwise described: the answer says so and its interval is wider.
+_LEFT_OUT = {
+    "dpool": "deformable pooling", "mdpool": "deformable pooling", "carafe": "upsampling", "attn": "attention",
+    "libra": "balanced pyramid", "point-rend": "point head", "pointrend": "point head", "scnet": "semantic branch",
+    "htc": "semantic branch", "hybrid-task": "semantic branch", "ga-": "guided anchors", "guided": "guided anchors",
+    "crowddet": "refinement", "-ins": "mask head", "grid": "grid head", "cornernet": "corner pooling",
+    "centripetalnet": "corner pooling", "knet": "kernel updates", "psanet": "point attention", "mae": "layer scale",
+    "emanet": "attention",
+}  # fmt: skip
+
+
+def _left_out(key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part for word, part in _LEFT_OUT.items() if word in key))
+
+
 def _detector(key: str, asked: Asked) -> Network | None:
     kind = _detector_kind(key)
+    if any(word in key for word in _NOT_DESCRIBED):
+        return None
     if kind in ("ssd", "yolov3", "yolox", "rtmdet", "cornernet", "centripetalnet", "centernet"):
         return _own_backbone(key, kind, asked)
     detectron = asked.framework in ("detectron2", "maskrcnn-benchmark")
@@ -317,24 +352,39 @@ def _detector(key: str, asked: Asked) -> Network | None:
         return walk.network("detector")
     neck_norm = "group" if everywhere else "batch" if "syncbn-all" in key or "neck" in key else "none"
     if kind in (*_ANCHORS, *_ANCHOR_FREE, "reppoints"):
-        levels = det.hr_fpn(walk, maps, stride=2) if "hrnet" in key else det.fpn(walk, maps[1:], extra=2, extra_pool=False, relu_extra=True, norm=neck_norm,
-                         extra_on_input=kind in _ANCHORS)
-        det.dense_head(walk, levels, _dense(key, kind, group))
+        levels = (
+            det.hr_fpn(walk, maps, stride=2)
+            if "hrnet" in key
+            else det.fpn(
+                walk,
+                maps[1:],
+                extra=2,
+                extra_pool=False,
+                relu_extra=True,
+                norm=neck_norm,
+                extra_on_input=kind in _ANCHORS,
+            )
+        )
+        head = _dense(key, kind, group)
+        if detectron and kind in _ANCHORS:
+            # fvcore's focal loss is written out: logits joined, target and its complement, sigmoid, cross entropy,
+            # 1 - p, its power, alpha and two products stay in full.
+            head = replace(head, class_copies=11)
+        det.dense_head(walk, levels, head)
         return walk.network("detector")
     levels = det.hr_fpn(walk, maps) if "hrnet" in key else det.fpn(walk, maps, extra=1, norm=neck_norm)
-    if kind == "solo":
-        for level in levels:
-            for _ in range(2):
-                y = level
-                for _ in range(7):
-                    y = walk.relu(walk.norm(walk.conv(y, 512, 3), "group"))
-        return walk.network("detector", ("head",))
     two_stages = kind != "rpn" or "ga-faster" in key
     if not ("fast-rcnn" in key and "faster" not in key and "rpn" not in key):
         with walk.holding(levels if two_stages else []):
             det.rpn(walk, levels)
     if two_stages:
-        det.roi_heads(walk, _heads(key, asked, kind), levels=levels)
+        heads = _heads(key, asked, kind)
+        det.roi_heads(walk, heads, levels=levels)
+        positives = heads.rois * heads.positive_share
+        if heads.masks and asked.framework == "mmdet":
+            det.mask_targets(walk, x, positives)
+        if kind in ("ms-rcnn", "mask-scoring"):
+            det.mask_score_head(walk, positives, asked.classes or 80)
     if "panoptic" in key:
         y = seg.fpn_head(walk, levels[:4])
         seg.classify(walk, y, 54, asked.height, asked.width)
@@ -353,7 +403,10 @@ def _last_stage(walk: Walk, x: Map, spec: conv.Residual) -> Map:
 
 def _heads(key: str, asked: Asked, kind: str | None) -> det.Heads:
     cascade = 3 if any(word in key for word in ("cascade", "htc", "hybrid-task", "scnet", "detectors")) else 1
-    mask = any(word in key for word in ("mask", "panoptic", "htc", "hybrid-task", "scnet", "point-rend", "ms-rcnn", "instance"))
+    mask = any(
+        word in key
+        for word in ("mask", "panoptic", "htc", "hybrid-task", "scnet", "point-rend", "ms-rcnn", "instance")
+    )
     group = re.search(r"(?<![a-z])gn(?![a-z])", key) is not None
     return det.Heads(
         classes=asked.classes or 80,
@@ -384,7 +437,13 @@ def _own_backbone(key: str, kind: str, asked: Asked) -> Network | None:
         # NVIDIA's: the third stage keeps its stride of 8, the fourth is dropped.
         maps = conv.resnet(walk, x, conv.Residual(stages=3, strides=(1, 2, 1), norm="batch"))
         levels = [maps[2]]
-        for out, wide, stride, pad in ((512, 256, 2, 1), (512, 256, 2, 1), (256, 128, 2, 1), (256, 128, 1, 0), (256, 128, 1, 0)):
+        for out, wide, stride, pad in (
+            (512, 256, 2, 1),
+            (512, 256, 2, 1),
+            (256, 128, 2, 1),
+            (256, 128, 1, 0),
+            (256, 128, 1, 0),
+        ):
             y = walk.relu(walk.norm(walk.conv(levels[-1], wide, 1)))
             levels.append(walk.relu(walk.norm(walk.conv(y, out, 3, stride, pad))))
         det.ssd_head(walk, levels, (4, 6, 6, 6, 4, 4))
@@ -415,7 +474,13 @@ def _own_backbone(key: str, kind: str, asked: Asked) -> Network | None:
             maps = conv.darknet53(walk, x)
             det.yolo3(walk, list(reversed(maps[2:])))
     elif kind in ("yolox", "rtmdet"):
-        sizes = {"tiny": (0.33, 0.375), "s": (0.33, 0.5), "m": (0.67, 0.75), "l": (1.0, 1.0), "x": (1.33, 1.25)}
+        sizes = {
+            "tiny": (0.33, 0.375),
+            "s": (0.33, 0.5),
+            "m": (0.67, 0.75),
+            "l": (1.0, 1.0),
+            "x": (1.33, 1.25),
+        }
         if kind == "rtmdet":
             sizes["tiny"] = (0.167, 0.375)
         found = re.search(r"(?:yolox|rtmdet(?:-ins)?)-(tiny|s|m|l|x)(?![a-z])", key)
@@ -481,7 +546,8 @@ def _segmenter(key: str, asked: Asked) -> Network | None:
         if dilated:
             eight = "d8" in key
             fixed.update(
-                strides=(1, 2, 1, 1) if eight else (1, 2, 2, 1), dilations=(1, 1, 2, 4) if eight else (1, 1, 1, 2)
+                strides=(1, 2, 1, 1) if eight else (1, 2, 2, 1),
+                dilations=(1, 1, 2, 4) if eight else (1, 1, 1, 2),
             )
         found = _backbone(walk, x, key, asked, **fixed)
         if found is None:
@@ -495,7 +561,9 @@ def _segmenter(key: str, asked: Asked) -> Network | None:
     if "knet" in key:
         for _ in range(3):  # every kernel update predicts masks again
             seg.classify(walk, walk.copy(maps[-1]), classes, height, width)
-    auxiliary = not any(word in key for word in ("fpn", "pointrend", "segformer", "hr18", "hr48", "mobilenet-v2-d8-fcn-x"))
+    auxiliary = not any(
+        word in key for word in ("fpn", "pointrend", "segformer", "hr18", "hr48", "mobilenet-v2-d8-fcn-x")
+    )
     if auxiliary:
         source = maps[-2]
         wide = 96 if "mobilenet" in key else 256
@@ -510,7 +578,13 @@ def _decode(walk: Walk, key: str, maps: list[Map], classes: int) -> Map | list[M
     if re.search(r"hr\d\d", key):
         joined = walk.cat(*(walk.resize(x, maps[0].height, maps[0].width) for x in maps))
         if "ocrnet" in key:
-            seg.classify(walk, seg.block(walk, joined, joined.channels, 1), classes, maps[0].height * 4, maps[0].width * 4)
+            seg.classify(
+                walk,
+                seg.block(walk, joined, joined.channels, 1),
+                classes,
+                maps[0].height * 4,
+                maps[0].width * 4,
+            )
             return seg.ocr(walk, joined, classes)
         return seg.block(walk, joined, joined.channels, 1)
     if "deeplabv3plus" in key:
@@ -518,7 +592,7 @@ def _decode(walk: Walk, key: str, maps: list[Map], classes: int) -> Map | list[M
         return seg.deeplab_plus(walk, maps[0], last, wide, low)
     if "deeplabv3" in key:
         return seg.aspp(walk, last, wide)
-    if "uper" in key or "knet" in key and "swin" in key:
+    if "uper" in key or ("knet" in key and "swin" in key):
         return seg.upernet(walk, maps)
     if "apcnet" in key or "dmnet" in key:
         return seg.adaptive_context(walk, last)

@@ -4,7 +4,6 @@
 ``vision_memory`` and ``vision_step_time`` weigh that. Which layers a named network has is ``estimate.describe``'s.
 """
 
-from weighbridge.weigh.vision.memory import vision_memory
 from weighbridge.schema.vision import (
     Network,
     Operator,
@@ -15,6 +14,7 @@ from weighbridge.schema.vision import (
     VisionRecipe,
     VisionTime,
 )
+from weighbridge.weigh.vision.memory import vision_memory
 from weighbridge.weigh.vision.time import vision_step_time
 from weighbridge.weigh.vision.walk import Map, Walk
 

@@ -107,9 +107,7 @@ def _backward_peak(network: Network, images: float) -> tuple[float, float]:
     return best, inner
 
 
-def _said(
-    value: float, counter: str, recipe: VisionRecipe, constants: VisionConstants, wider: float
-) -> Said:
+def _said(value: float, counter: str, recipe: VisionRecipe, constants: VisionConstants, wider: float) -> Said:
     low, high = constants.spread.get(
         f"{counter}.{recipe.framework}", constants.spread.get(f"{counter}.default", (0.3, 0.5))
     )

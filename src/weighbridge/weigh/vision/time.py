@@ -50,7 +50,9 @@ def vision_step_time(
         passes = (3.0 if operator.backward else 1.0) + (1.0 if operator.recomputed else 0.0)
         launches += operator.count * (constants["launches_per_operator"] if operator.backward else 1.0)
         if operator.kind in _MATRIX:
-            parts["matrix"] += _matrix(operator, images, width, passes, peak, bandwidth, recipe, card, constants)
+            parts["matrix"] += _matrix(
+                operator, images, width, passes, peak, bandwidth, recipe, card, constants
+            )
         else:
             # Autocast leaves the residual stream between LayerNorms in fp32.
             stream = 4.0 if wide and operator.kind in ("elementwise", "copy") else width

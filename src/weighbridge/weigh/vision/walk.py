@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from weighbridge.schema.vision import Kind, Network, Operator
 
-
 _WINOGRAD = 36 / 16
 
 
@@ -240,7 +239,11 @@ class Walk:
         kind: Kind = (
             "deformable_conv"
             if deformable
-            else "conv" if groups == 1 else "depthwise_conv" if each <= 1 else "group_conv"
+            else "conv"
+            if groups == 1
+            else "depthwise_conv"
+            if each <= 1
+            else "group_conv"
         )
         kept = self.keep(x) if not self.frozen else 0.0
         workspace, fixed = 0.0, 0.0

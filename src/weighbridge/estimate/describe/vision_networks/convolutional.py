@@ -84,9 +84,7 @@ def _block(walk: Walk, x: Map, planes: int, stride: int, first: bool, stage: int
         else:
             if deformable:
                 walk.conv(y, 27, 3, inner, bias=True)
-            y = walk.conv(
-                y, width, 3, inner, dilation=dilation, groups=spec.groups, deformable=deformable
-            )
+            y = walk.conv(y, width, 3, inner, dilation=dilation, groups=spec.groups, deformable=deformable)
             y = walk.relu(walk.norm(y, spec.norm))
         y = walk.norm(walk.conv(y, out, 1), spec.norm)
         if spec.squeeze:
@@ -267,11 +265,22 @@ def vgg(walk: Walk, x: Map, depth: int = 16, norm: bool = False, pool_last: bool
     return [*out, x]
 
 
-MOBILENET2 = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+MOBILENET2 = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
 
 
 def mobilenet2(
-    walk: Walk, x: Map, strides: tuple[int, ...] = (1, 2, 2, 2, 1, 2, 1), dilations: tuple[int, ...] = (1,) * 7
+    walk: Walk,
+    x: Map,
+    strides: tuple[int, ...] = (1, 2, 2, 2, 1, 2, 1),
+    dilations: tuple[int, ...] = (1,) * 7,
 ) -> list[Map]:
     """Every stage's output; ReLU6 keeps its input (hardtanh), in place or not."""
     x = walk.relu(walk.norm(walk.conv(x, 32, 3, 2)))

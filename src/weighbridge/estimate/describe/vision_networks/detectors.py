@@ -56,7 +56,11 @@ def fpn(
         if extra_pool:
             out.append(walk.max_pool(last, 1, 2))
         else:
-            out.append(walk.conv(walk.relu(last) if relu_extra and len(out) > len(maps) else last, width, 3, 2, bias=True))
+            out.append(
+                walk.conv(
+                    walk.relu(last) if relu_extra and len(out) > len(maps) else last, width, 3, 2, bias=True
+                )
+            )
     return out
 
 
@@ -76,7 +80,9 @@ def hr_fpn(walk: Walk, maps: Sequence[Map], width: int = 256, levels: int = 5, s
 def rpn(walk: Walk, maps: Sequence[Map], anchors: int = 3, width: int | None = None) -> None:
     for x in maps:
         y = walk.relu(walk.conv(x, width or x.channels, 3, bias=True))
-        shared(walk, lambda y=y: (walk.conv(y, anchors, 1, bias=True), walk.conv(y, 4 * anchors, 1, bias=True)))
+        shared(
+            walk, lambda y=y: (walk.conv(y, anchors, 1, bias=True), walk.conv(y, 4 * anchors, 1, bias=True))
+        )
     once(walk, maps, width or maps[0].channels, anchors)
     boxes = sum(x.pixels for x in maps) * anchors
     # Per anchor: labels, weights, deltas and their copies over the batch (label 8, weights 4, targets 2 x 16 bytes).
@@ -133,6 +139,23 @@ def mask_head(walk: Walk, heads: Heads, channels: int, positives: float, convolu
         x = walk.relu(walk.norm(walk.conv(x, 256, 3, bias=heads.norm == "none"), heads.norm))
     x = walk.relu(walk.transposed(x, 256, 2, 2))
     walk.conv(x, heads.classes, 1, bias=True)
+
+
+def mask_targets(walk: Walk, image: Map, positives: float) -> None:
+    """MMDetection from 1.0 on cuts targets out of the image's bitmaps on the GPU: one whole mask per sampled RoI,
+    in bytes and then in fp32, one image at a time."""
+    walk.transient(positives * image.height * image.width * (1 + FLOAT))
+
+
+def mask_score_head(walk: Walk, positives: float, classes: int) -> None:
+    """Mask Scoring R-CNN: four convolutions over features and mask, three linear layers."""
+    x = Map(257, 14, 14, items=positives)
+    for index in range(4):
+        x = walk.relu(walk.conv(x, 256, 3, 2 if index == 3 else 1, bias=True))
+    x = Map(256 * 49, 1, 1, items=positives, bytes_each=x.bytes_each)
+    for _ in range(2):
+        x = walk.relu(walk.linear(x, 1024))
+    walk.linear(x, classes)
 
 
 def keypoint_head(walk: Walk, channels: int, positives: float) -> None:
@@ -214,7 +237,9 @@ def yolo3(walk: Walk, maps: Sequence[Map], classes: int = 80, wides: Sequence[in
             up = walk.relu(walk.norm(walk.conv(carried, wide, 1)))
             x = walk.cat(walk.resize(up, x.height, x.width), x)
         for step in range(5):
-            x = walk.relu(walk.norm(walk.conv(x, wide if step % 2 == 0 else 2 * wide, 1 if step % 2 == 0 else 3)))
+            x = walk.relu(
+                walk.norm(walk.conv(x, wide if step % 2 == 0 else 2 * wide, 1 if step % 2 == 0 else 3))
+            )
         carried = x
         y = walk.relu(walk.norm(walk.conv(x, 2 * wide, 3)))
         walk.conv(y, 3 * (5 + classes), 1, bias=True)
@@ -302,6 +327,10 @@ def hourglass(walk: Walk, x: Map, channels: Sequence[int], blocks: Sequence[int]
 
     up = stack(x, channels[0], blocks[0])
     low = stack(x, channels[1], blocks[0], 2)
-    low = hourglass(walk, low, channels[1:], blocks[1:]) if len(channels) > 2 else stack(low, channels[1], blocks[1])
+    low = (
+        hourglass(walk, low, channels[1:], blocks[1:])
+        if len(channels) > 2
+        else stack(low, channels[1], blocks[1])
+    )
     low = stack(low, channels[0], blocks[0])
     return walk.add(up, walk.resize(low, up.height, up.width))

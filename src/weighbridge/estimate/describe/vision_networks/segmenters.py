@@ -43,7 +43,9 @@ def psp(walk: Walk, x: Map, wide: int = 512) -> Map:
     return block(walk, walk.cat(*pyramid_pool(walk, x, wide)), wide)
 
 
-def aspp(walk: Walk, x: Map, wide: int = 512, dilations: Sequence[int] = (1, 12, 24, 36), separable: bool = False) -> Map:
+def aspp(
+    walk: Walk, x: Map, wide: int = 512, dilations: Sequence[int] = (1, 12, 24, 36), separable: bool = False
+) -> Map:
     pooled = walk.resize(block(walk, walk.average_pool(x, 1, 1), wide, 1), x.height, x.width)
     out = [pooled]
     for dilation in dilations:
@@ -60,7 +62,14 @@ def separable(walk: Walk, x: Map, out: int) -> Map:
     return block(walk, y, out, 1)
 
 
-def deeplab_plus(walk: Walk, low: Map, x: Map, wide: int = 512, low_wide: int = 48, dilations: Sequence[int] = (1, 12, 24, 36)) -> Map:
+def deeplab_plus(
+    walk: Walk,
+    low: Map,
+    x: Map,
+    wide: int = 512,
+    low_wide: int = 48,
+    dilations: Sequence[int] = (1, 12, 24, 36),
+) -> Map:
     y = aspp(walk, x, wide, dilations, separable=True)
     if low_wide:
         low = block(walk, low, low_wide, 1)
@@ -117,7 +126,9 @@ def _criss_cross(walk: Walk, x: Map) -> Map:
         query, key = (walk.conv(x, x.channels / 8, 1, bias=True) for _ in range(2))
         value = walk.conv(x, x.channels, 1, bias=True)
         seen = x.height + x.width
-        scores = walk.matmul(query, key, Map(seen, x.height, x.width, bytes_each=query.bytes_each), query.channels)
+        scores = walk.matmul(
+            query, key, Map(seen, x.height, x.width, bytes_each=query.bytes_each), query.channels
+        )
         y = walk.matmul(walk.half(walk.softmax(scores)), value, walk.like(value), seen)
         x = walk.add(walk.scale(y), x)
     return x
@@ -135,7 +146,9 @@ def _interlaced(walk: Walk, x: Map) -> Map:
         y = walk.copy(x)
         query, key = block(walk, y, x.channels / 2, 1), block(walk, y, x.channels / 2, 1)
         value = walk.conv(y, x.channels / 2, 1)
-        scores = walk.matmul(query, key, Map(seen, x.height, x.width, bytes_each=query.bytes_each), query.channels)
+        scores = walk.matmul(
+            query, key, Map(seen, x.height, x.width, bytes_each=query.bytes_each), query.channels
+        )
         y = walk.matmul(walk.half(walk.softmax(scores)), value, walk.like(value), seen)
         x = walk.copy(block(walk, y, x.channels, 1))
     return x
