@@ -24,7 +24,7 @@ from weighbridge.schema.step_constants import StepConstants
 _CAP = 0.7
 _PULL = 0.0012
 _WIDTH = 0.25
-_MOST_ROWS = 60
+_MOST_ROWS = 40
 
 
 def priors() -> dict[str, float]:

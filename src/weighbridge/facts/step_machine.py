@@ -5,6 +5,7 @@ Links that nobody stated are filled with what machines of that generation usuall
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -70,7 +71,7 @@ def step_machine(
                 * share
             ),
             power_watts=power_watts or (fact.power_watts * share if fact.power_watts else None),
-            link_kind="pcie" if bridged else "nvlink",
+            link_kind=_link_kind(fact, bridged),
             # PCIe cards with a bridge are joined in pairs only: a box of them talks over PCIe.
             link_bytes_per_second=pcie if bridged else (link or 0.0) * GB * share,
             domain=domain,
@@ -78,3 +79,10 @@ def step_machine(
         ),
         tuple(assumed),
     )
+
+
+def _link_kind(fact: GpuFact, bridged: bool) -> str:
+    """GeForce cards since the 30 series have no peer access over PCIe: what they send goes through host memory."""
+    if not bridged:
+        return "nvlink"
+    return "pcie_host" if re.match(r"RTX-[345]\d\d\d", fact.id) and fact.form.startswith("PCIe") else "pcie"

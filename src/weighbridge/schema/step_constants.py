@@ -39,8 +39,8 @@ class StepConstants:
     ``backward_bytes_ratio`` is backward over forward. ``dequantise_bytes`` are per weight and pass.
 
     Host and device: ``host_layer_seconds`` to start one layer's forward pass, ``kernel_seconds`` the least
-    time of one kernel. Communication: ``overlap_share`` of the compute beside it, ``contention_share`` of what
-    is hidden that comes back as slower compute. ``length_variation``: deviation of lengths over their mean.
+    time of one kernel. Communication: ``overlap_share`` of the compute beside it, ``contention_share`` of
+    what is hidden that comes back as slower compute. ``length_variation``: deviation of lengths over their mean.
     """
 
     gemm_share: Mapping[str, Table]

@@ -191,7 +191,7 @@ def _quantise(
     if kernels.dtype not in ("fp8", "fp4") or recipe.compute not in ("fp8", "fp4"):
         return 0.0
     elements = sum((p.n if backward else p.k) * p.m * p.groups * p.count for p in products)
-    return elements * constants.quantise_bytes[kernels.fusion] / kernels.memory_bytes_per_second
+    return elements * pick(constants.quantise_bytes, f"{kernels.dtype}_{kernels.fusion}", kernels.fusion) / kernels.memory_bytes_per_second
 
 
 def _dequantise(

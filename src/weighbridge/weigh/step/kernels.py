@@ -104,13 +104,13 @@ def pick(table: Mapping[str, float], *keys: str) -> float:
 
 
 def power_share(machine: StepMachine, constants: StepConstants) -> float:
-    """What a card with less power per rate than its architecture's reference holds of the sheet's rate."""
+    """Clock that a card holds over its architecture's reference: power follows clock times voltage squared."""
     reference = constants.power_watts_per_teraflop.get(machine.architecture)
     rate = machine.rates.get("fp16", machine.rates.get("bf16"))
     if machine.power_watts is None or reference is None or rate is None:
         return 1.0
     spare = (machine.power_watts / (rate / 1e12 * reference)) ** constants.power_exponent
-    return float(min(1.0 + constants.clock_headroom * min(1.0, max(0.0, spare - 1.0)), spare))
+    return float(min(1.0 + constants.clock_headroom, spare))
 
 
 def _rate(dtype: str, machine: StepMachine, constants: StepConstants) -> Rate:
