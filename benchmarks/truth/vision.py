@@ -111,13 +111,15 @@ def framework_of(row: Row) -> str | None:
 
 
 def _batch_default(row: Row, framework: str | None) -> int | None:
-    """MMDetection's documented default is two images a GPU; where batches are chosen to fill a card there is none."""
+    """MMDetection's documented default is two images a GPU; where batches are chosen to fill a card there
+    is none."""
     return 2 if framework in ("mmdet", "mmdet-0", "mmdet3d") else None
 
 
 def _precision(text: str, framework: str | None, row: Row) -> str | None:
     if framework == "mlperf":
-        # NeMo trains Stable Diffusion in bf16 with a distributed optimizer; the others use automatic mixed precision.
+        # NeMo trains Stable Diffusion in bf16 with a distributed optimizer; the others use automatic mixed
+        # precision.
         return "bf16" if row["family"] == "stable-diffusion" else "amp_fp16"
     if "amp" in text and "bf16" in text:
         return "amp_bf16"
@@ -322,16 +324,17 @@ def show(found: VisionScore, worst: int = 8) -> None:
     for name, (ours, theirs) in summary(found).items():
         beside = "" if theirs is None else f"   peer {_share(theirs.median)} / {_share(theirs.p90)}"
         print(
-            f"{name:44}{ours.strata:4}{ours.answered:6}/{ours.asked:<5}median {_share(ours.median)} p90 {_share(ours.p90)}"
-            f" rows {_share(ours.row_median)} / {_share(ours.row_p90)} signed {_share(ours.signed)} inside {_share(ours.inside)}"
-            f" half {_share(ours.half_width)}{beside}"
+            f"{name:44}{ours.strata:4}{ours.answered:6}/{ours.asked:<5}median {_share(ours.median)} "
+            f"p90 {_share(ours.p90)} rows {_share(ours.row_median)} / {_share(ours.row_p90)} "
+            f"signed {_share(ours.signed)} inside {_share(ours.inside)} half {_share(ours.half_width)}{beside}"
         )
     print("refused memory rows:", dict(found.refused.most_common()))
     for name, figures in (("memory", found.memory), ("time", found.time)):
         print(f"worst strata, {name}")
         for stratum in sorted(strata(figures), key=lambda s: -s.median)[:worst]:
             print(
-                f"  {stratum.name[:80]:82}{stratum.rows:4} median {_share(stratum.median)} signed {_share(stratum.signed)}"
+                f"  {stratum.name[:80]:82}{stratum.rows:4} median {_share(stratum.median)} "
+                f"p90 {_share(stratum.p90)} signed {_share(stratum.signed)}"
             )
 
 

@@ -1,4 +1,5 @@
-"""Loads the constants of the vision kernel; the file beside it holds unit, n, spread, source and date of each."""
+"""Loads the constants of the vision kernel; the file beside it holds unit, n, spread, source and date of
+each."""
 
 from __future__ import annotations
 

@@ -30,9 +30,12 @@ Optimizer = Literal["sgd", "adam", "adamw8bit", "adamw4bit", "none"]
 class Operator:
     """``count`` like operators together. ``narrowest`` is the smaller channel count of one group.
 
-    ``kept_bytes`` stay for the backward pass; ``inner_bytes`` are what recomputing a checkpointed block brings back,
-    listed at the block's last operator. ``workspace_bytes`` are what the library's algorithm asks for beside its maps
-    (per image, and once for transformed weights). ``backward`` False: frozen, or nothing below it wants a gradient.
+    ``kept_bytes`` stay for the backward pass; ``inner_bytes`` are what recomputing a checkpointed block
+    brings back,
+    listed at the block's last operator. ``workspace_bytes`` are what the library's algorithm asks for
+    beside its maps
+    (per image, and once for transformed weights). ``backward`` False: frozen, or nothing below it wants a
+    gradient.
     """
 
     kind: Kind
@@ -53,7 +56,8 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network at one image size and precision. ``loss_bytes``: alive only while losses are computed, per image."""
+    """A network at one image size and precision. ``loss_bytes``: alive only while losses are computed, per
+    image."""
 
     name: str
     parameters: float

@@ -104,7 +104,8 @@ def test_detectors_and_segmenters_have_the_size_their_zoos_print(name, published
 
 @pytest.mark.parametrize(
     ("name", "parameters", "gigamacs"),
-    [("resnet50", 25_557_032, 4.089), ("vit_base_patch16_224", 86_567_656, 17.56), ("efficientnet_b0", 5_288_548, 0.386),
+    [("resnet50", 25_557_032, 4.089), ("vit_base_patch16_224", 86_567_656, 17.56), ("efficientnet_b0",
+    5_288_548, 0.386),
      ("swin_tiny_patch4_window7_224", 28_288_354, 4.49)],
 )  # fmt: skip
 def test_the_table_holds_the_published_sizes(name, parameters, gigamacs):

@@ -1,7 +1,9 @@
 """Vision networks: memory by part and phase, and step time, from a list of operators with their shapes.
 
-``Walk`` turns a network into a ``Network`` (what every operator computes, moves and keeps for the backward pass);
-``vision_memory`` and ``vision_step_time`` weigh that. Which layers a named network has is ``estimate.describe``'s.
+``Walk`` turns a network into a ``Network`` (what every operator computes, moves and keeps for the backward
+pass);
+``vision_memory`` and ``vision_step_time`` weigh that. Which layers a named network has is
+``estimate.describe``'s.
 """
 
 from weighbridge.schema.vision import (

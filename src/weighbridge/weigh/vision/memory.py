@@ -1,11 +1,15 @@
 """Peak memory of one training step of a vision network, by part and by phase.
 
-Phases: the end of the forward pass with its losses; the backward pass, operator by operator, where kept maps go
-and gradients come; the optimizer step. The peak is the largest. What a cuDNN algorithm asks for beside its maps and
+Phases: the end of the forward pass with its losses; the backward pass, operator by operator, where kept
+maps go
+and gradients come; the optimizer step. The peak is the largest. What a cuDNN algorithm asks for beside its
+maps and
 what the caching allocator holds back are constants with a source. Pure arithmetic.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from weighbridge.schema.vision import (
     Network,
@@ -17,6 +21,7 @@ from weighbridge.schema.vision import (
 )
 
 _STATE_BYTES = {"sgd": 4.0, "adam": 8.0, "adamw8bit": 2.06, "adamw4bit": 1.06, "none": 0.0}
+_PRODUCTS = ("conv", "group_conv", "depthwise_conv", "deformable_conv", "linear", "attention_matmul", "pool")
 # Counters that no allocator of ours explains: Caffe2's tracker sums the blobs, reused or not.
 _NOT_COMPARABLE = ("caffe2", "detectron-caffe2")
 
@@ -41,6 +46,8 @@ def vision_memory(
     fixed = sum(parts.values())
     # A network in 16 bits throughout was walked in fp32: every map is half as wide.
     images = float(recipe.images) * (0.5 if recipe.precision == "bf16" else 1.0)
+    if recipe.compiled:
+        network = _compiled(network)
     kept = network.kept_bytes * images + network.input_bytes * images
     losses = network.loss_bytes * images
     backward, inner = _backward_peak(network, images)
@@ -71,8 +78,20 @@ def vision_memory(
     )
 
 
+def _compiled(network: Network) -> Network:
+    """Inductor's partitioner computes norms and activations again from the products' results next to them."""
+    return replace(
+        network,
+        operators=tuple(
+            operator if operator.kind in _PRODUCTS else replace(operator, kept_bytes=0.0)
+            for operator in network.operators
+        ),
+    )
+
+
 def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
-    """Weights, gradients, optimizer states and DDP's buckets (copies: gradient_as_bucket_view is off by default)."""
+    """Weights, gradients, optimizer states and DDP's buckets (copies: gradient_as_bucket_view is off by
+    default)."""
     pure = recipe.precision == "bf16"
     width = 2.0 if pure else 4.0
     if pure and recipe.sharded_states:
@@ -95,7 +114,8 @@ def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
 
 
 def _backward_peak(network: Network, images: float) -> tuple[float, float]:
-    """Largest sum of maps still kept, gradients under way and workspace; the recomputed block of where it is."""
+    """Largest sum of maps still kept, gradients under way and workspace; the recomputed block of where it
+    is."""
     alive, best, inner = 0.0, 0.0, 0.0
     for operator in network.operators:
         alive += operator.kept_bytes * images

@@ -17,7 +17,8 @@ from weighbridge.schema.vision import (
 )
 
 _MATRIX = ("conv", "group_conv", "deformable_conv", "depthwise_conv", "linear", "attention_matmul")
-# Passes over memory, forward and backward, in units of (inputs, outputs): batch norm reads twice and writes once,
+# Passes over memory, forward and backward, in units of (inputs, outputs): batch norm reads twice and writes
+# once,
 # then reads input and gradient twice and writes one gradient.
 _PASSES = {
     "batch_norm": (3.0, 5.0),

@@ -1,9 +1,13 @@
 """Walk through a network: every call is one operator, knows its output's shape and what autograd keeps of it.
 
-Rules of what stays for the backward pass are PyTorch's (tools/autograd/derivatives.yaml): convolution, linear and
-deformable convolution keep their input, normalisation its input, ReLU and softmax their output, GELU, SiLU and
-pooling their input, multiplication both factors, addition and concatenation nothing. A map kept twice counts once.
-Under autocast convolution and linear take and give 16-bit maps, LayerNorm, GroupNorm and softmax fp32 ones, and a
+Rules of what stays for the backward pass are PyTorch's (tools/autograd/derivatives.yaml): convolution,
+linear and
+deformable convolution keep their input, normalisation its input, ReLU and softmax their output, GELU, SiLU
+and
+pooling their input, multiplication both factors, addition and concatenation nothing. A map kept twice
+counts once.
+Under autocast convolution and linear take and give 16-bit maps, LayerNorm, GroupNorm and softmax fp32 ones,
+and a
 cast makes a new map. Shapes only: no figure here is measured.
 """
 
@@ -67,9 +71,11 @@ class Walk:
         checkpointing: bool = False,
         group_norm_maps: int = 1,
     ) -> None:
-        """``norm`` is the default of ``norm()``: batch, frozen (detectron2's, no gradient of its own) or group.
+        """``norm`` is the default of ``norm()``: batch, frozen (detectron2's, no gradient of its own) or
+        group.
 
-        ``group_norm_maps``: 2 before PyTorch 1.5, whose GroupNorm was a batch norm and a multiplication that both
+        ``group_norm_maps``: 2 before PyTorch 1.5, whose GroupNorm was a batch norm and a multiplication
+        that both
         kept their input.
         """
         self.name, self.autocast, self.frozen_stages = name, autocast, frozen_stages
@@ -85,7 +91,7 @@ class Walk:
         self.held_bytes = 0.0
         self._inside = 0
 
-    # -- bookkeeping -------------------------------------------------------------------------------------------
+    # -- bookkeeping ------------------------------------------------------------
 
     def image(self, height: float, width: float, channels: int = 3) -> Map:
         return Map(channels, height, width, grad=False)
@@ -205,7 +211,7 @@ class Walk:
             self.operators[first] = _without_kept(self.operators[first], entry, 0.0)
             self.operators[-1] = _without_kept(self.operators[-1], self.operators[-1].kept_bytes, inner)
 
-    # -- operators ---------------------------------------------------------------------------------------------
+    # -- operators ------------------------------------------------------------
 
     def conv(
         self,
@@ -301,7 +307,8 @@ class Walk:
         return self.emit("activation", x, y, kept=self.keep(y) if y.grad else 0.0)
 
     def smooth(self, x: Map) -> Map:
-        """GELU, SiLU, Mish, hard-swish, leaky ReLU out of place: the input stays, and the output for the next."""
+        """GELU, SiLU, Mish, hard-swish, leaky ReLU out of place: the input stays, and the output for the
+        next."""
         y = self.like(x)
         return self.emit("activation", x, y, kept=self.keep(x) if x.grad else 0.0)
 

@@ -1,1 +1,2 @@
-"""Networks by name, built from their blocks. Published architectures only: no measured figure is kept here."""
+"""Networks by name, built from their blocks. Published architectures only: no measured figure is kept
+here."""

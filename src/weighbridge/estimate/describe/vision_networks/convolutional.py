@@ -1,4 +1,5 @@
-"""Convolutional backbones, block by block: ResNet and its kin, RegNet, HRNet, VGG, MobileNet, Darknet, ConvNeXt."""
+"""Convolutional backbones, block by block: ResNet and its kin, RegNet, HRNet, VGG, MobileNet, Darknet,
+ConvNeXt."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def resnet(walk: Walk, x: Map, spec: Residual) -> list[Map]:
 
 def _stem(walk: Walk, x: Map, spec: Residual) -> Map:
     if spec.deep_stem:
-        wide = 32 if spec.radix == 1 else 32
+        wide = 32
         for out, stride in ((wide, 2), (wide, 1), (2 * wide, 1)):
             x = walk.relu(walk.norm(walk.conv(x, out, 3, stride), spec.norm))
     else:
@@ -156,18 +157,19 @@ REGNETX = {
 
 
 def regnet_widths(size: str) -> list[tuple[int, int, int]]:
-    """(width, blocks, group width) of every stage, by the design rule of the paper (w0, wa, wm, depth, group)."""
+    """(width, blocks, group width) of every stage, by the design rule of the paper (w0, wa, wm, depth,
+    group)."""
     start, slope, factor, depth, group = REGNETX[size]
     from math import log
 
     widths = []
     for index in range(depth):
         step = round(log((start + slope * index) / start) / log(factor))
-        widths.append(int(round(start * factor**step / 8)) * 8)
+        widths.append(round(start * factor**step / 8) * 8)
     stages: list[tuple[int, int, int]] = []
     for width in sorted(set(widths)):
         each = min(group, width)
-        stages.append((int(round(width / each) * each), widths.count(width), each))
+        stages.append((round(width / each) * each, widths.count(width), each))
     return stages
 
 

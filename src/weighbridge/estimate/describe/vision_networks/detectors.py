@@ -10,19 +10,22 @@ from weighbridge.weigh.vision.walk import Map, Walk
 FLOAT = 4.0
 # The fullest image of COCO's training set has 93 boxes, and a run meets it (recalled from the annotations).
 FULLEST_IMAGE = 93
-# Maps of boxes x anchors alive while overlaps are computed: corners of the intersection (2 x 2), its sides (2),
+# Maps of boxes x anchors alive while overlaps are computed: corners of the intersection (2 x 2), its sides
+# (2),
 # clamped (2), area, union, ratio and the best of each.
 OVERLAP_COPIES = 10
 
 
 def assignment(walk: Walk, anchors: float) -> None:
-    """Overlaps of every box with every anchor, one image at a time, while the maps of all images are alive."""
+    """Overlaps of every box with every anchor, one image at a time, while the maps of all images are
+    alive."""
     walk.transient(anchors * FULLEST_IMAGE * OVERLAP_COPIES * FLOAT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heads:
-    """Numbers of the heads; defaults are those of the papers, which Detectron, detectron2 and MMDetection share."""
+    """Numbers of the heads; defaults are those of the papers, which Detectron, detectron2 and MMDetection
+    share."""
 
     classes: int = 80
     rois: int = 512
@@ -83,9 +86,10 @@ def rpn(walk: Walk, maps: Sequence[Map], anchors: int = 3, width: int | None = N
         shared(
             walk, lambda y=y: (walk.conv(y, anchors, 1, bias=True), walk.conv(y, 4 * anchors, 1, bias=True))
         )
-    once(walk, maps, width or maps[0].channels, anchors)
+    once(walk, maps, width or int(maps[0].channels), anchors)
     boxes = sum(x.pixels for x in maps) * anchors
-    # Per anchor: labels, weights, deltas and their copies over the batch (label 8, weights 4, targets 2 x 16 bytes).
+    # Per anchor: labels, weights, deltas and their copies over the batch (label 8, weights 4, targets 2 x
+    # 16 bytes).
     walk.losses(boxes * 60.0)
     assignment(walk, boxes)
 
@@ -142,7 +146,8 @@ def mask_head(walk: Walk, heads: Heads, channels: int, positives: float, convolu
 
 
 def mask_targets(walk: Walk, image: Map, positives: float) -> None:
-    """MMDetection from 1.0 on cuts targets out of the image's bitmaps on the GPU: one whole mask per sampled RoI,
+    """MMDetection from 1.0 on cuts targets out of the image's bitmaps on the GPU: one whole mask per
+    sampled RoI,
     in bytes and then in fp32, one image at a time."""
     walk.transient(positives * image.height * image.width * (1 + FLOAT))
 
@@ -159,7 +164,8 @@ def mask_score_head(walk: Walk, positives: float, classes: int) -> None:
 
 
 def keypoint_head(walk: Walk, channels: int, positives: float) -> None:
-    """Eight 3x3 convolutions of 512 at 14x14, a transposed one to 28, bilinear to 56, softmax over positions."""
+    """Eight 3x3 convolutions of 512 at 14x14, a transposed one to 28, bilinear to 56, softmax over
+    positions."""
     x = Map(channels, 14, 14, items=positives)
     for _ in range(8):
         x = walk.relu(walk.conv(x, 512, 3, bias=True))
@@ -195,7 +201,6 @@ class Dense:
 
 
 def dense_head(walk: Walk, maps: Sequence[Map], head: Dense) -> None:
-    before = (walk.parameters, walk.trainable, walk.tensors)
     first: tuple[float, float, int] | None = None
     scores = 0.0
     for x in maps:
@@ -206,7 +211,8 @@ def dense_head(walk: Walk, maps: Sequence[Map], head: Dense) -> None:
             if branch == 0:
                 score = walk.conv(y, head.classes * head.anchors, 3, bias=True)
                 scores += score.elements
-                # The loss works on a permuted fp32 copy: sigmoid or focal input, its weights, the loss itself.
+                # The loss works on a permuted fp32 copy: sigmoid or focal input, its weights, the loss
+                # itself.
                 loss = Map(score.channels, score.height, score.width)
                 for _ in range(round(head.class_copies) - 1):
                     walk.emit("elementwise", loss, loss, kept=loss.size)
@@ -218,7 +224,6 @@ def dense_head(walk: Walk, maps: Sequence[Map], head: Dense) -> None:
             first = (walk.parameters, walk.trainable, walk.tensors)
     assert first is not None
     walk.parameters, walk.trainable, walk.tensors = first
-    del before
     walk.losses(FLOAT * scores)
     assignment(walk, sum(x.pixels for x in maps) * head.anchors)
 
@@ -245,8 +250,9 @@ def yolo3(walk: Walk, maps: Sequence[Map], classes: int = 80, wides: Sequence[in
         walk.conv(y, 3 * (5 + classes), 1, bias=True)
 
 
-def csp_layer(walk: Walk, x: Map, out: int, blocks: int, *, add: bool, wide: bool = False) -> Map:
-    """Cross-stage partial layer of YOLOX and RTMDet (``wide``: a 5x5 depthwise convolution, channel attention)."""
+def csp_layer(walk: Walk, x: Map, out: float, blocks: int, *, add: bool, wide: bool = False) -> Map:
+    """Cross-stage partial layer of YOLOX and RTMDet (``wide``: a 5x5 depthwise convolution, channel
+    attention)."""
     mid = out // 2
     left = walk.smooth(walk.norm(walk.conv(x, mid, 1)))
     right = walk.smooth(walk.norm(walk.conv(x, mid, 1)))
@@ -269,7 +275,7 @@ def csp_detector(walk: Walk, x: Map, deep: float, wide: float, *, rtm: bool, mas
     """YOLOX (MMCV's Swish) and RTMDet (SiLU): CSP backbone, PAFPN, decoupled head."""
     if not rtm:
         walk.smooth = walk.swish  # type: ignore[method-assign]
-    sizes = [int(round(c * wide)) for c in (64, 128, 256, 512, 1024)]
+    sizes = [round(c * wide) for c in (64, 128, 256, 512, 1024)]
     if rtm:
         for out, stride in ((sizes[0] // 2, 2), (sizes[0] // 2, 1), (sizes[0], 1)):
             x = walk.smooth(walk.norm(walk.conv(x, out, 3, stride)))

@@ -1,4 +1,5 @@
-"""The U-Net of latent diffusion (Stable Diffusion 1, 2 and XL): residual blocks and transformers on latents."""
+"""The U-Net of latent diffusion (Stable Diffusion 1, 2 and XL): residual blocks and transformers on
+latents."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from weighbridge.weigh.vision.walk import Map, Walk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diffusion:
-    """``depths``: transformer blocks at each resolution, 0 for none; ``context``: width of the text's 77 tokens."""
+    """``depths``: transformer blocks at each resolution, 0 for none; ``context``: width of the text's 77
+    tokens."""
 
     widths: tuple[int, ...] = (320, 640, 1280, 1280)
     depths: tuple[int, ...] = (1, 1, 1, 0)

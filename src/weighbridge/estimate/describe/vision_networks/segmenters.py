@@ -18,7 +18,8 @@ def classify(walk: Walk, x: Map, classes: int, height: float, width: float, copi
     y = walk.full(y)
     y = walk.resize(y, height, width)
     logits = walk.softmax(y)
-    # Alive while a loss is computed or turned back, beside what is kept: the resized logits, the gradient of the loss
+    # Alive while a loss is computed or turned back, beside what is kept: the resized logits, the gradient
+    # of the loss
     # and of the logits, and the copy that topk makes of the logits for the accuracy.
     walk.losses(logits.size * 4)
     return logits

@@ -1,4 +1,5 @@
-"""Transformer backbones, block by block: ViT, Swin, PVT, Twins, MiT. Attention is the eager one unless fused."""
+"""Transformer backbones, block by block: ViT, Swin, PVT, Twins, MiT. Attention is the eager one unless
+fused."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def attention(
 ) -> Map:
     """Multi-head attention over windows of ``window`` positions (all of them: global), projection included.
 
-    ``averaged``: nn.MultiheadAttention as MMCV calls it, which also hands back the weights averaged over heads:
+    ``averaged``: nn.MultiheadAttention as MMCV calls it, which also hands back the weights averaged over
+    heads:
     a second map of the weights' size stays.
     """
     wide = x.channels
@@ -82,7 +84,8 @@ def vit(
     walk: Walk, x: Map, size: str, patch: int = 16, tokens: int = 1, window: int = 0, fused: bool = False,
     depth: int | None = None, averaged: bool = False, positions_added: bool = False,
 ) -> list[Map]:  # fmt: skip
-    """Outputs after each quarter of the depth. ``window``: ViTDet's windows, a quarter of the blocks global."""
+    """Outputs after each quarter of the depth. ``window``: ViTDet's windows, a quarter of the blocks
+    global."""
     wide, blocks, heads = VIT[size]
     x = walk.conv(x, wide, patch, patch, 0, bias=True)
     positions = x.height * x.width + tokens
@@ -127,7 +130,8 @@ def swin(walk: Walk, x: Map, size: str, window: int | None = None) -> list[Map]:
 
 
 def pvt(walk: Walk, x: Map, size: str, averaged: bool = True) -> list[Map]:
-    """Keys and values from a map reduced 8, 4, 2, 1 times a side; version 2 has depthwise convolutions between."""
+    """Keys and values from a map reduced 8, 4, 2, 1 times a side; version 2 has depthwise convolutions
+    between."""
     widths, depths, heads, factors = PVT[size]
     second = size.startswith("v2")
     out: list[Map] = []
@@ -190,7 +194,8 @@ TWINS = {
 
 
 def twins(walk: Walk, x: Map, size: str) -> list[Map]:
-    """PCPVT is PVT with a convolution for positions; SVT alternates 7x7 windows with reduced global attention."""
+    """PCPVT is PVT with a convolution for positions; SVT alternates 7x7 windows with reduced global
+    attention."""
     widths, depths, heads, factors, local = TWINS[size]
     out: list[Map] = []
     for stage, count in enumerate(depths):
