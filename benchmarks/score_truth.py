@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from truth import memory
+from truth import memory, step_time, vision
 from truth.figures import Figure, macro, strata
 
 # Figure of the last line: (the most it may be) or, for shares answered, (the least).
@@ -59,15 +59,19 @@ def main() -> int:
     arguments = parser.parse_args()
     found = memory.score(arguments.folder)
     document = summary(found)
+    vision.add_to(document, arguments.folder)
     if arguments.leave_one_out:
         from truth.leave_out import leave_one_out
 
         document["leave_one_out"] = leave_one_out(arguments.folder)
-    short = failures(document["figures"])
+    document["step_time"] = step_time.score(arguments.folder)
+    short = failures(document["figures"]) + step_time.failures(document["step_time"])
+    document["figures"] |= step_time.figures_of(document["step_time"])
     document["below_must"] = short
     if arguments.json:
         print(json.dumps({"schema": "weighbridge.score_truth/1", **document}))
     else:
+        print("\n".join(step_time.show(document["step_time"])), end="\n\n")
         show(document, found)
     return 1 if short else 0
 

@@ -1,4 +1,4 @@
-"""Intervals of the step part from leave-one-source-out ratios: 90 % of the strata-weighted residuals of a tier.
+"""Intervals of the step part from leave-one-source-out ratios: 90 % of a tier's weighted residuals.
 
     python -m truth.step_spread DIR LEFT.json [--write]    (LEFT.json from truth.step_fit --leave-out)
 
@@ -17,11 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weighbridge.facts.step_constants import FILE, load_step_tables
-
 from truth.step_fit import source_of
 from truth.step_rows import read_step_rows
 from truth.step_time import StepFigure, calibrated, macro, score_steps
+from weighbridge.facts.step_constants import FILE, load_step_tables
 
 _SHARE = 0.05
 
@@ -100,9 +99,10 @@ def main() -> None:
         low, top = spread(chosen)
         errors = sorted(abs(1 / one.times - 1) for one in chosen)
         rows, strata_cover = cover(chosen)
+        worst = errors[math.floor(0.9 * (len(errors) - 1))]
         print(
-            f"{tier}: measured/predicted {low:.3f} to {top:.3f}, half-width {(top - low) / 2:.1%}, p90 error "
-            f"{errors[math.floor(0.9 * (len(errors) - 1))]:.1%}, cover {rows:.1%} rows {strata_cover:.1%} strata"
+            f"{tier}: measured/predicted {low:.3f} to {top:.3f}, half-width {(top - low) / 2:.1%}, "
+            f"p90 error {worst:.1%}, cover {rows:.1%} rows {strata_cover:.1%} strata"
         )
         if arguments.write:
             write(tier, low, top)

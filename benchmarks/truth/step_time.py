@@ -232,10 +232,10 @@ def _rate(figure: StepFigure, seconds: float) -> float:
     return figure.estimate.tokens_per_step / figure.estimate.devices / seconds
 
 
-def macro(groups: Mapping[str, Sequence[float]]) -> tuple[float, float]:
+def macro(groups: Mapping[str, Sequence[float]]) -> tuple[float | None, float | None]:
     """Means over groups of the median and of the 90th percentile of the sizes."""
     if not groups:
-        return math.nan, math.nan
+        return None, None
     medians = [statistics.median(map(abs, group)) for group in groups.values()]
     high = [quantile([abs(error) for error in group], 0.9) for group in groups.values()]
     return statistics.fmean(medians), statistics.fmean(high)
@@ -273,10 +273,9 @@ def score(folder: Path) -> dict[str, Any]:
         by_stratum[one.name].append(size)
     document["doubling"] = {
         "pairs": len(points),
-        "median_p90_points": (100 * statistics.median(points), 100 * quantile(points, 0.9))
-        if points
-        else None,
-        "macro_median_points": 100 * macro(by_stratum)[0] if points else None,
+        "median_points": 100 * statistics.median(points) if points else None,
+        "p90_points": 100 * quantile(points, 0.9) if points else None,
+        "macro_median_points": 100 * (macro(by_stratum)[0] or 0.0) if points else None,
     }
     for name, curves in (("gemm", gemm_curves(folder)), ("collectives", collective_curves(folder))):
         document[name] = {
@@ -356,50 +355,92 @@ def _calibrated(figures: Sequence[StepFigure]) -> dict[str, Any]:
     }
 
 
-def show(document: dict[str, Any]) -> list[str]:
+# Figure: (least, most) that the issue allows.
+MUST: Mapping[str, tuple[float, float]] = {
+    "step_median": (0.0, 0.12),
+    "step_p90": (0.0, 0.30),
+    "step_calibrated_median": (0.0, 0.06),
+    "step_doubling_points": (0.0, 5.0),
+    "step_cover": (0.85, 0.95),
+    "gemm_median": (0.0, 0.10),
+    "collectives_median": (0.0, 0.10),
+}
+
+
+def figures_of(document: Mapping[str, Any]) -> dict[str, float | None]:
+    """The figures that the issue holds this part to; None where the folder has too few rows."""
+    median, high = document["AB"]["median_p90"]
+    covers = [part["cover_macro"] for part in document["interval"].values()]
+    return {
+        "step_median": median,
+        "step_p90": high,
+        "step_calibrated_median": document["calibrated"]["nearest_median_p90"][0],
+        "step_doubling_points": document["doubling"]["median_points"],
+        "step_cover": statistics.fmean(covers) if covers else None,
+        "gemm_median": document["gemm"]["median"],
+        "collectives_median": document["collectives"]["median"],
+    }
+
+
+def failures(document: Mapping[str, Any]) -> list[str]:
+    return [
+        name
+        for name, value in figures_of(document).items()
+        if value is not None and not MUST[name][0] <= round(value, 3) <= MUST[name][1]
+    ]
+
+
+def show(document: Mapping[str, Any]) -> list[str]:
     """Lines for a terminal."""
-    lines = [f"step time: answered {document['answered']} of {document['rows']} rows"]
+    lines = [f"step time of language models: answered {document['answered']} of {document['rows']} rows"]
     for quality in ("A", "B", "AB"):
         part = document[quality]
-        (median, high), (peer, peer_high) = part["median_p90"], part["peer_median_p90"]
         lines.append(
-            f"  {quality:<3} macro median {median:6.1%} p90 {high:6.1%} over {part['strata']} strata; "
-            f"6N/(0.4 peak): {peer:6.1%} {peer_high:6.1%}"
+            f"  {quality:<3}macro median / p90 {_pair(part['median_p90'])} over {part['strata']} strata; "
+            f"6N/(0.4 peak) {_pair(part['peer_median_p90'])}"
         )
-    median, high = document["without_largest_source"]
-    lines.append(f"  without the largest source: {median:.1%} {high:.1%}")
+    lines.append(f"  without the largest source {_pair(document['without_largest_source'])}")
     for name, part in document["source"].items():
-        (median, high), peer = part["median_p90"], part["peer_median"]
         lines.append(
-            f"    {name:<42} {part['rows']:4d} rows {part['strata']:2d} strata {median:6.1%} {high:6.1%} "
-            f"peer {peer:6.1%}"
+            f"    {name:<42}{part['rows']:5d} rows {part['strata']:3d} strata {_pair(part['median_p90'])}"
+            f"   6N {_share(part['peer_median'])}"
         )
     part = document["calibrated"]
     lines.append(
-        "  calibrated on one other row: nearest {:.1%} {:.1%}, any {:.1%} {:.1%} over {} strata".format(
-            *part["nearest_median_p90"], *part["any_median_p90"], part["strata"]
-        )
+        f"  calibrated on one other row: nearest {_pair(part['nearest_median_p90'])}, any "
+        f"{_pair(part['any_median_p90'])} over {part['strata']} strata"
     )
-    lines.append(f"  N -> 2N: {document['doubling']}")
+    part = document["doubling"]
+    if part["pairs"]:
+        lines.append(
+            f"  N -> 2N: {part['pairs']} pairs, median {part['median_points']:.1f} points, p90 "
+            f"{part['p90_points']:.1f}, mean over strata of the median {part['macro_median_points']:.1f}"
+        )
     for tier, part in document["interval"].items():
         lines.append(
-            f"  interval {tier}: {part['rows']} rows, cover {part['cover_rows']:.1%} "
-            f"(macro {part['cover_macro']:.1%}), half-width {part['half_width']:.1%}, "
-            f"p90 error {part['p90_error']:.1%}"
+            f"  90 % interval, {tier}: {part['rows']} rows, inside {_share(part['cover_rows'])} "
+            f"(strata {_share(part['cover_macro'])}), half-width {_share(part['half_width'])}, "
+            f"p90 error {_share(part['p90_error'])}"
         )
     for name in ("gemm", "collectives"):
         part = document[name]
-        if part["curves"]:
-            lines.append(
-                f"  {name}: {part['curves']} curves, leave one point out "
-                f"{part['median']:.1%}, p90 {part['p90']:.1%}"
-            )
+        lines.append(
+            f"  {name}: {part['curves']} curves, one point left out {_pair((part['median'], part['p90']))}"
+        )
     lines += [
-        f"  worst {part['median']:6.1%} signed {part['signed']:+6.1%} {part['rows']:4d} {part['stratum']}"
+        f"  worst {_share(part['median'])} signed {part['signed']:+7.1%} {part['rows']:4d} {part['stratum']}"
         for part in document["worst"]
     ]
     lines += [f"  not answered {number:4d} {name}" for name, number in document["refused"].items()]
     return lines
+
+
+def _share(value: float | None) -> str:
+    return "     -" if value is None else f"{value:6.1%}"
+
+
+def _pair(values: Sequence[float | None]) -> str:
+    return f"{_share(values[0])} {_share(values[1])}"
 
 
 if __name__ == "__main__":
