@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A slow machine is no failed property: no test here depends on how long it takes.
+settings.register_profile(
+    "weighbridge", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("weighbridge")
 
 ROOT = Path(__file__).resolve().parent.parent
 
