@@ -93,7 +93,7 @@ def described(row: Row) -> Described:
         data_parallel=int(row["n_gpus"]) if row["n_gpus"] else None,
         # NVIDIA's MLPerf submissions: NHWC with batch norm, addition and ReLU in one kernel.
         channels_last=True if framework == "mlperf" else {"yes": True, "no": False}.get(row["channels_last"]),
-        sharded_states=True if framework == "mlperf" else None,
+        sharded_states=True if row["family"] == "stable-diffusion" else None,
         fused_norms=True if framework == "mlperf" else None,
         compiled={"yes": True, "no": False}.get(row["compile"]),
     )
@@ -118,9 +118,8 @@ def _batch_default(row: Row, framework: str | None) -> int | None:
 
 def _precision(text: str, framework: str | None, row: Row) -> str | None:
     if framework == "mlperf":
-        # NeMo trains Stable Diffusion in bf16 with a distributed optimizer; the others use automatic mixed
-        # precision.
-        return "bf16" if row["family"] == "stable-diffusion" else "amp_fp16"
+        # NeMo trains Stable Diffusion in bf16; the others use fp16, both under autocast.
+        return "amp_bf16" if row["family"] == "stable-diffusion" else "amp_fp16"
     if "amp" in text and "bf16" in text:
         return "amp_bf16"
     if "amp" in text:
@@ -317,6 +316,25 @@ def summary(found: VisionScore) -> dict[str, Any]:
             if chosen:
                 groups[f"{name} {source[:34]}"] = (macro(chosen), macro(chosen, peer))
     return groups
+
+
+def add_to(document: dict[str, Any], folder: Path) -> None:
+    """Vision's figures into the document of ``score_truth``; a folder without vision rows adds nothing."""
+    if not (folder / MEMORY_FILE).is_file() or not (folder / TIME_FILE).is_file():
+        return
+    groups = summary(score(folder))
+    document["vision"] = {
+        name: [asdict(a), None if b is None else asdict(b)] for name, (a, b) in groups.items()
+    }
+    for name in ("memory A", "memory B", "time A", "time B"):
+        ours = groups[name][0]
+        key = "vision_" + name.replace(" ", "_")
+        document["figures"] |= {
+            f"{key}_median": ours.median,
+            f"{key}_p90": ours.p90,
+            f"{key}_answered": ours.answered / max(ours.asked, 1),
+            f"{key}_inside": ours.inside,
+        }
 
 
 def show(found: VisionScore, worst: int = 8) -> None:

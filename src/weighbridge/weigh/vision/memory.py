@@ -47,7 +47,9 @@ def vision_memory(
     # A network in 16 bits throughout was walked in fp32: every map is half as wide.
     images = float(recipe.images) * (0.5 if recipe.precision == "bf16" else 1.0)
     if recipe.compiled:
-        network = _compiled(network)
+        network = _without(network, _PRODUCTS)
+    elif recipe.fused_norms and network.family == "diffusion":
+        network = _without(network, None)
     kept = network.kept_bytes * images + network.input_bytes * images
     losses = network.loss_bytes * images
     backward, inner = _backward_peak(network, images)
@@ -78,12 +80,18 @@ def vision_memory(
     )
 
 
-def _compiled(network: Network) -> Network:
-    """Inductor's partitioner computes norms and activations again from the products' results next to them."""
+def _without(network: Network, kinds: tuple[str, ...] | None) -> Network:
+    """Keep the maps of these kinds alone, or of all but activations.
+
+    Inductor's partitioner computes norms and activations again from the products next to them; GroupNorm with SiLU
+    in one kernel keeps its input and not what lies between.
+    """
     return replace(
         network,
         operators=tuple(
-            operator if operator.kind in _PRODUCTS else replace(operator, kept_bytes=0.0)
+            operator
+            if (operator.kind in kinds if kinds else operator.kind != "activation")
+            else replace(operator, kept_bytes=0.0)
             for operator in network.operators
         ),
     )
@@ -94,11 +102,12 @@ def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
     default)."""
     pure = recipe.precision == "bf16"
     width = 2.0 if pure else 4.0
-    if pure and recipe.sharded_states:
-        # 16-bit weights and gradients everywhere; fp32 master and both moments on one rank each.
+    if recipe.sharded_states:
+        # Megatron's distributed optimizer: 16-bit weights and fp32 gradients everywhere, fp32 master and both moments
+        # on one rank each.
         return {
-            "weights": network.parameters * width,
-            "gradients": network.trainable * width,
+            "weights": network.parameters * 2.0,
+            "gradients": network.trainable * 4.0,
             "optimizer": network.trainable * 12.0 / (recipe.data_parallel or 1),
         }
     parts = {
@@ -108,7 +117,8 @@ def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
     }
     if (recipe.data_parallel or 1) > 1 and recipe.framework not in _NO_BUCKETS:
         parts["gradient buckets"] = network.trainable * width
-    if recipe.precision in ("amp_fp16", "amp_bf16"):
+    if recipe.precision in ("amp_fp16", "amp_bf16") and not recipe.compiled:
+        # autocast's copies stay for the backward pass; a compiled graph casts again
         parts["16-bit weights"] = network.parameters * 2.0
     return parts
 
