@@ -85,7 +85,9 @@ def _has(record: Record, key: str) -> bool:
 
 def _get(record: Record, key: str) -> Any:
     """The value of a key; with ``log_with_hierarchy`` MMEngine puts the phase before it."""
-    return next((record[p + key] for p in ("", "train/", "val/", "test/") if p + key in record), None)
+    if key in record:
+        return record[key]
+    return next((record[p + key] for p in ("train/", "val/", "test/") if p + key in record), None)
 
 
 class _Log:
@@ -107,11 +109,10 @@ class _Log:
             return
         mode = record.get("mode")
         seconds = number(_get(record, "time"))
-        losses = any("loss" in key for key in record)
-        counted = "iter" in record or any(key.endswith("lr") for key in record)
+        counted = mode == "train" or "iter" in record or any(key.endswith("lr") for key in record)
         if mode == "train" or (mode is None and counted):
-            if seconds is not None or losses:
-                yield from self._train(line, record)
+            if seconds is not None or any("loss" in key for key in record):
+                yield from self._train(line, record, seconds)
             else:
                 self._evaluated(line, record)
         elif mode in ("val", "test") or (mode is None and seconds is not None):
@@ -123,7 +124,7 @@ class _Log:
         epoch = count(record.get("epoch"))
         self.story.evaluated(line, None, self._epoch if epoch is None else epoch)
 
-    def _train(self, line: int, record: Record) -> Iterator[Piece]:
+    def _train(self, line: int, record: Record, seconds: float | None) -> Iterator[Piece]:
         iteration = count(record.get("iter", record.get("step")))
         if not iteration:
             return
@@ -134,7 +135,7 @@ class _Log:
         group = Group(
             iterations=[iteration],
             at_seconds=[None],
-            step_seconds=[number(_get(record, "time"))],
+            step_seconds=[seconds],
             data_wait_seconds=[number(_get(record, "data_time"))],
             allocated_bytes=[None if memory is None else memory * MIB],
             lines=[line],

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from weighbridge.readers.base import Piece
 from weighbridge.readers.openmmlab_clock import STAMP, RunClock
 from weighbridge.readers.openmmlab_story import Story
-from weighbridge.readers.openmmlab_table import EVALUATION_BY_KIND, Table, lines_with, read_table
+from weighbridge.readers.openmmlab_table import EVALUATION_BY_KIND, Others, Table, read_table
 from weighbridge.readers.openmmlab_windows import Group
 from weighbridge.readers.tally import Troubles
 from weighbridge.readers.text import Block, Head, blocks, lines_of
@@ -35,10 +35,10 @@ _SCOPE: Final = (
 )
 _PROGRESS: Final = re.compile(rb"%s(\d{1,9})(?:/(\d{1,9}))?\](?!\[)" % _SCOPE)
 _NUMBER: Final = rb"(\d{1,9}(?:\.\d*)?(?:[eE]-\d\d?)?)(?=[,\s])"
-_TIME: Final = re.compile(rb"[ \t]time: %s" % _NUMBER)
-_DATA_TIME: Final = re.compile(rb"[ \t]data_time: %s" % _NUMBER)
-_MEMORY: Final = re.compile(rb"[ \t]memory: (\d{1,9})(?=[,\s])")
-_LOSS: Final = re.compile(rb"[ \t]loss\w*: ")
+_TIME: Final = re.compile(rb"[ \t,]time: %s" % _NUMBER)
+_DATA_TIME: Final = re.compile(rb"[ \t,]data_time: %s" % _NUMBER)
+_MEMORY: Final = re.compile(rb"[ \t,]memory: (\d{1,9})(?=[,\s])")
+_LOSS: Final = re.compile(rb"[ \t,]loss\w*: ")
 # A figure that only an evaluation prints.
 _METRIC: Final = re.compile(rb"[ \t](?!(?:\w*lr|eta|memory): )[^\s:]+: \S")
 
@@ -46,14 +46,13 @@ _METRIC: Final = re.compile(rb"[ \t](?!(?:\w*lr|eta|memory): )[^\s:]+: \S")
 _DASHES_OF_A_LINE: Final = 3
 
 _BANNER: Final = re.compile(rb"System environment:|Environment info:|Start running, host|workflow: \[")
-_NEWS: Final = re.compile(
-    rb"(Saving checkpoint at \d+ (?:epochs|iterations))|(resumed (?:from )?epoch:? \d+, iter:? \d+)|"
-    rb"(CUDA out of memory|OutOfMemoryError|CUDA error: out of memory)"
-)
-# A quick look for the words of _PROGRESS, _BANNER and _NEWS, for the many lines that hold none.
+_RESUMED: Final = re.compile(rb"resumed (?:from )?epoch:? \d+, iter:? \d+")
+_OUT_OF_MEMORY: Final = re.compile(rb"CUDA out of memory|OutOfMemoryError|CUDA error: out of memory")
+# A quick look for whatever matters outside the banner, for the many lines that hold none of it.
 _BANNER_WORDS: Final = (b"nvironment", b"Start running", b"workflow", b"resumed")
-_WORDS: Final = (*_BANNER_WORDS, b"poch", b"Iter", b"iterations", b"emory")
+_WORDS: Final = (*_BANNER_WORDS, b"Epoch", b"Iter", b"Saving checkpoint at ", b"emory")
 _EXPERIMENT: Final = b"Exp name: "
+_ALL_WORDS: Final = (*_WORDS, _EXPERIMENT)
 _MADE_BY: Final = re.compile(rb" - mmengine - INFO - |MMCV: \d|MMEngine: \d|workflow: \[\('train'")
 
 
@@ -153,7 +152,8 @@ class _Log:
             yield from self._fast(table)
             return
         for number, line in lines_of(block):
-            yield from self._line(number, line)
+            if self._story.before_training or any(word in line for word in _ALL_WORDS):
+                yield from self._line(number, line)
 
     def _fast(self, table: Table) -> Iterator[Piece]:
         """Rows go on together until a line that matters stands between them."""
@@ -166,14 +166,14 @@ class _Log:
             begin = end
         yield from self._rows(table, clock, begin, len(table.lines))
 
-    def _that_matter(self, lines: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-        if self._story.before_training or lines_with(_BANNER_WORDS, lines):
-            return lines
+    def _that_matter(self, others: Others) -> Iterable[tuple[int, bytes]]:
+        if self._story.before_training or others.hold(_BANNER_WORDS):
+            return others
         # The experiment's name is repeated every thousand iterations: rows need not stop for it.
-        for number, line in lines_with((_EXPERIMENT,), lines):
-            if not _PROGRESS.search(line):
+        for number, line in others.holding((_EXPERIMENT,)):
+            if not ((b"Epoch" in line or b"Iter" in line) and _PROGRESS.search(line)):
                 self._name_run(number, line)
-        return lines_with(_WORDS, lines)
+        return others.holding(_WORDS)
 
     def _name_run(self, number: int, line: bytes) -> None:
         name = line.partition(_EXPERIMENT)[2].strip()
@@ -212,29 +212,24 @@ class _Log:
 
     def _line(self, number: int, line: bytes) -> Iterator[Piece]:
         """Any line: rows that the fast pattern did not take, evaluations, events, the banner."""
-        if not self._story.before_training and not any(word in line for word in (*_WORDS, _EXPERIMENT)):
-            return
         if b"Epoch" in line or b"Iter" in line:
             found = list(_PROGRESS.finditer(line))
             if found:
                 yield from self._records(number, line, found)
                 return
-        self._name_run(number, line)
-        banner = _BANNER.search(line)
-        news = _NEWS.search(line)
-        if not (banner or news or self._story.before_training):
-            return
         stamp = STAMP.match(line) or STAMP.search(line)
         at = self._clock.at(stamp[1]) if stamp else None
-        if banner:
+        if _BANNER.search(line):
             self._story.banner(number)
         if self._story.before_training:
             self._story.before(at).line(line.decode("utf-8", "replace"))
-        if news and news[1]:
+        if b"Saving checkpoint at " in line:
             self._story.checkpoint(number, at)
-        elif news and news[2]:
+        elif _EXPERIMENT in line:
+            self._name_run(number, line)
+        elif _RESUMED.search(line):
             self._story.resumed()
-        elif news and news[3]:
+        elif _OUT_OF_MEMORY.search(line):
             self._story.out_of_memory(number, at)
 
     def _records(self, number: int, line: bytes, found: Sequence[re.Match[bytes]]) -> Iterator[Piece]:
@@ -255,7 +250,7 @@ class _Log:
         scope = _Scope.of(progress.groups())
         iteration, total = progress[5], progress[6]
         ends_evaluation = scope.evaluation and b"eta: " not in text and total in (None, iteration)
-        time = _first_number(_TIME, text)
+        time = None if ends_evaluation else _first_number(_TIME, text)
         if not ends_evaluation and (time is not None or _LOSS.search(text)):
             memory = _MEMORY.search(text)
             group = Group(

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress, pairwise
-from operator import itemgetter, ne
+from operator import ne
 from typing import Any, Final
 
 import msgspec
@@ -21,16 +21,16 @@ from weighbridge.readers.text import Block
 from weighbridge.units import MIB
 
 # One line of a block: a row (three groups), or anything else (the fourth). Loops run over single characters
-# that are not in the row before the next literal, which is what makes it fast. So they may run past the end
-# of a line, a group may hold anything, and a row may swallow a second one that is glued to it:
-# ``read_table`` counts lines and brackets, and the groups have to read as numbers.
+# that are not in the row before the next literal and never step back, which is what makes it fast. So they
+# may run past the end of a line, a group may hold anything, and a row may swallow a second one that is glued
+# to it: ``read_table`` counts lines and brackets, and the groups have to read as numbers.
 _ROW_OR_LINE: Final = re.compile(
-    rb"(.{5,10} ..:..:..(?:,...)?) -(?:[^-]*-)? INFO - "
-    rb"([EI][pt][^\[]*\[[^\]]*(?:\]\[[^\]]*)?)\][^t]*ta: [^t]*"
-    rb"time: ([^d]*data_time: [0-9.]+(?:,? +memory: [0-9]+)?)(?=[ ,\n]).*\n"
-    rb"|(.+\n?|\n)"
+    rb"(.{5,10} ..:..:..(?:,...)?) -(?:[^-]*+-)? INFO - "
+    rb"([EI][pt][^\[]*+\[[^\]]*+(?:\]\[[^\]]*+)?)\][^t]*+ta: [^t]*+"
+    rb"time: ([^d]*+data_time: [0-9.]++(?:,? ++memory: [0-9]++)?)(?=[ ,\n]).*+\n"
+    rb"|(.++\n?|\n)"
 )
-_OTHER: Final = 3
+_GROUPS: Final = 4
 # A larger figure is damage; the product of two counts has to fit into the record.
 LARGEST_COUNT: Final = 10**9
 
@@ -63,7 +63,7 @@ class Table:
     data_wait_seconds: Sequence[float | None]
     allocated_bytes: Sequence[float | None]
     lines: list[int]
-    others: list[tuple[int, bytes]]
+    others: Others
 
     def parts(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
         """Begin and end of the rows between ``begin`` and ``end`` that share kind, epoch and total."""
@@ -76,18 +76,31 @@ class Table:
         yield from pairwise([begin, *compress(range(begin + 1, end), map(any, changes)), end])
 
 
-def lines_with(words: Iterable[bytes], lines: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """Those of the numbered lines that hold one of the words, found in all of them at once."""
-    text = b"".join(line for _, line in lines)
-    ends = list(accumulate(len(line) for _, line in lines))
-    found: set[int] = set()
-    for word in words:
-        at = text.find(word)
-        while at >= 0:
-            index = bisect_right(ends, at)
-            found.add(index)
-            at = text.find(word, ends[index])
-    return [lines[index] for index in sorted(found)]
+class Others:
+    """The lines of a block that are no rows, with their numbers; finds words in all of them at once."""
+
+    def __init__(self, numbers: list[int], lines: list[bytes], text: bytes) -> None:
+        self._numbers = numbers
+        self._lines = lines
+        self._text = text
+        self._ends = list(accumulate(map(len, lines)))
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        return zip(self._numbers, self._lines, strict=True)
+
+    def hold(self, words: Iterable[bytes]) -> bool:
+        return any(word in self._text for word in words)
+
+    def holding(self, words: Iterable[bytes]) -> list[tuple[int, bytes]]:
+        """Those that hold one of the words, in their order."""
+        found: set[int] = set()
+        for word in words:
+            at = self._text.find(word)
+            while at >= 0:
+                index = bisect_right(self._ends, at)
+                found.add(index)
+                at = self._text.find(word, self._ends[index])
+        return [(self._numbers[index], self._lines[index]) for index in sorted(found)]
 
 
 def read_table(block: Block) -> Table | None:
@@ -95,26 +108,26 @@ def read_table(block: Block) -> Table | None:
     text = block.data
     if b"\r" in text:
         return None
-    found = _ROW_OR_LINE.findall(text)
-    if len(found) != block.last_line - block.first_line + 1:
+    # Splitting gives the groups of all lines in one flat list, without a tuple per line.
+    parts = _ROW_OR_LINE.split(text)
+    stamps, progress, numbers, others = (parts[group :: _GROUPS + 1] for group in range(1, _GROUPS + 1))
+    if len(others) != block.last_line - block.first_line + 1 or not any(stamps):
         return None
-    texts = list(map(itemgetter(_OTHER), found))
-    others = list(compress(range(len(found)), texts))
-    rows, lines = _rows_between(found, others, block.first_line)
-    if not rows:
-        return None
-    stamps, progress, numbers, _ = zip(*rows, strict=True)
-    steps = b"/".join(progress)
+    lines = range(block.first_line, block.last_line + 1)
+    other_lines = list(compress(others, others))
+    rest = b"".join(other_lines)
+    steps = b"/".join(compress(progress, stamps))
     # One more bracket than rows have before their iteration may be a second record in the tail of a row.
-    if text.count(b"[") != steps.count(b"[") + b"".join(texts).count(b"["):
+    if text.count(b"[") != steps.count(b"[") + rest.count(b"["):
         return None
+    row_stamps = list(compress(stamps, stamps))
     try:
-        kinds, epochs, iterations, totals = _progress(steps, len(rows))
-        seconds, waits, memory = _measured(numbers)
+        kinds, epochs, iterations, totals = _progress(steps, len(row_stamps))
+        seconds, waits, memory = _measured(list(compress(numbers, stamps)))
     except ValueError:
         return None
     return Table(
-        stamps=stamps,
+        stamps=row_stamps,
         kinds=kinds,
         epochs=epochs,
         iterations=iterations,
@@ -122,23 +135,9 @@ def read_table(block: Block) -> Table | None:
         step_seconds=seconds,
         data_wait_seconds=waits,
         allocated_bytes=memory,
-        lines=lines,
-        others=[(block.first_line + index, texts[index]) for index in others],
+        lines=list(compress(lines, stamps)),
+        others=Others(list(compress(lines, others)), other_lines, rest),
     )
-
-
-def _rows_between(
-    found: list[tuple[bytes, ...]], others: list[int], first_line: int
-) -> tuple[list[tuple[bytes, ...]], list[int]]:
-    """Rows and their line numbers, which is all of ``found`` but for the indexes in ``others``."""
-    rows: list[tuple[bytes, ...]] = []
-    lines: list[int] = []
-    begin = 0
-    for end in [*others, len(found)]:
-        rows += found[begin:end]
-        lines += range(first_line + begin, first_line + end)
-        begin = end + 1
-    return rows, lines
 
 
 def _progress(text: bytes, rows: int) -> tuple[list[int], list[int] | None, list[int], list[int]]:

@@ -15,7 +15,7 @@ from typing import Final
 from weighbridge.readers.base import Steps
 from weighbridge.schema.columns import EVALUATION, TRAIN, Cell
 
-BATCH_ROWS: Final = 16384
+BATCH_ROWS: Final = 8192
 
 Numbers = Sequence[float | None]
 

@@ -107,13 +107,12 @@ def blocks(stream: BinaryIO, problems: list[Problem]) -> Iterator[Block]:
             chunk = chunk[end + 1 :]
             number += 1
             dropping = False
-        data = pending + chunk if pending else chunk
-        end = data.rfind(b"\n")
+        end = chunk.rfind(b"\n")
         if end < 0:
-            pending = data
+            pending += chunk
         else:
-            pending = data[end + 1 :]
-            data = data[: end + 1]
+            data = b"".join((pending, memoryview(chunk)[: end + 1]))
+            pending = chunk[end + 1 :]
             count = data.count(b"\n")
             yield Block(_clean(data), number, number + count - 1)
             number += count
