@@ -12,7 +12,7 @@ import argparse
 import json
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +25,7 @@ _CAP = 0.7
 _PULL = 0.0012
 _WIDTH = 0.25
 _MOST_ROWS = 40
+_FEW = 9
 
 
 def priors() -> dict[str, float]:
@@ -80,12 +81,14 @@ def _stratum(rows: Sequence[StepRow], constants: StepConstants) -> float:
     return sum(errors) / max(len(errors), 1)
 
 
-def fit(rows: Sequence[StepRow], start: Mapping[str, float], rounds: int) -> dict[str, float]:
+def fit(
+    rows: Sequence[StepRow], start: Mapping[str, float], rounds: int, most: int = _MOST_ROWS
+) -> dict[str, float]:
     groups: dict[str, list[StepRow]] = defaultdict(list)
     for row in rows:
         groups[row.stratum].append(row)
     thin = {
-        name: group[:: max(1, len(group) // _MOST_ROWS)] for name, group in groups.items() if len(group) >= 3
+        name: group[:: max(1, -(-len(group) // most))] for name, group in groups.items() if len(group) >= 3
     }
     losses = Losses(thin, start)
     values = dict(start)
@@ -119,6 +122,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--leave-out", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--most", type=int, default=_MOST_ROWS, help="rows of a stratum that are fitted to")
     parser.add_argument("--write", action="store_true", help="write the values into the file")
     parser.add_argument("--out", type=Path, help="ratios of the rows left out, as JSON")
     arguments = parser.parse_args()
@@ -132,21 +136,28 @@ def main() -> None:
         print(json.dumps(changed, indent=0))
         if arguments.write:
             write(changed, start)
+            write_counts(felt_by(rows, values))
         return
     left: dict[str, float] = {}
-    sources = sorted({source_of(row) for row in rows})
-    for source in sources:
-        kept = [row for row in rows if source_of(row) != source]
-        values = fit(kept, start, arguments.rounds)
+    fitted_values: list[dict[str, float]] = []
+    counted = Counter(source_of(row) for row in rows)
+    # Sources of a few rows are left out together.
+    folds = {name: name if number >= _FEW else "sources of few rows" for name, number in counted.items()}
+    for source in sorted(set(folds.values())):
+        kept = [row for row in rows if folds[source_of(row)] != source]
+        values = fit(kept, start, arguments.rounds, arguments.most)
+        fitted_values.append(values)
         fitted = constants_of(values)
         for row in rows:
-            if source_of(row) == source:
+            if folds[source_of(row)] == source:
                 found = predict(row, fitted)
                 if isinstance(found, StepFigure):
                     left[row.row["row_id"]] = found.ratio
-        print(source, sum(1 for row in rows if source_of(row) == source), flush=True)
+        print(source, len(rows) - len(kept), flush=True)
         if arguments.out:
             arguments.out.write_text(json.dumps(left))
+    if arguments.write:
+        write_spreads({name: [values[name] for values in fitted_values] for name in free()}, start)
 
 
 def write(values: Mapping[str, float], start: Mapping[str, float]) -> None:
@@ -159,6 +170,40 @@ def write(values: Mapping[str, float], start: Mapping[str, float]) -> None:
             head = f"- {{name: {name}, value: {_number(values[name])}, prior: {_number(start[name])},"
             lines[at] = head + line[match.end() :]
     FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_spreads(values: Mapping[str, Sequence[float]], start: Mapping[str, float]) -> None:
+    """Beside each fitted constant: half the range that it takes when one source after another is left out."""
+    text = FILE.read_text(encoding="utf-8")
+    for name, found in values.items():
+        middle = start[name] if not found else sum(found) / len(found)
+        half = (max(found) - min(found)) / 2 / middle if middle else 0.0
+        text = re.sub(
+            rf"(- \{{name: {re.escape(name)}, .*?spread: )[^,]+(, date)", rf"\g<1>{half:.2f}\g<2>", text
+        )
+    FILE.write_text(text, encoding="utf-8")
+
+
+def felt_by(rows: Sequence[StepRow], values: Mapping[str, float]) -> dict[str, int]:
+    """How many strata move when a constant does: the n behind it."""
+    groups: dict[str, list[StepRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.stratum].append(row)
+    few = {name: group[:: max(1, len(group) // 4)] for name, group in groups.items() if len(group) >= 3}
+    losses = Losses(few, values)
+    known = losses.of(values)
+    for name in losses.names:
+        losses.trial(name, {**values, name: values[name] * 1.1}, known)
+    return {name: len(strata) for name, strata in losses.felt.items()}
+
+
+def write_counts(counts: Mapping[str, int]) -> None:
+    text = FILE.read_text(encoding="utf-8")
+    for name, number in counts.items():
+        text = re.sub(
+            rf"(- \{{name: {re.escape(name)}, .*?, n: )[^,]+(, spread)", rf"\g<1>{number}\g<2>", text
+        )
+    FILE.write_text(text, encoding="utf-8")
 
 
 def _number(value: float) -> str:
