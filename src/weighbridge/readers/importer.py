@@ -19,7 +19,7 @@ from typing import BinaryIO, TypeVar
 from weighbridge.errors import InputError, NothingToRead, UnknownFormat, WeighbridgeError, WorkspaceError
 from weighbridge.readers.base import Facts, Reader, Samples
 from weighbridge.readers.collect import PendingRun, collect
-from weighbridge.readers.join import Span, find_offset, sample_span, within
+from weighbridge.readers.join import Span, find_offset, same_gpu, sample_span, within
 from weighbridge.readers.sniff import choose_reader
 from weighbridge.readers.text import read_head
 from weighbridge.schema.import_report import FileState, ImportedFile, ImportReport
@@ -54,6 +54,7 @@ class _SampleFile:
     reader: Reader
     span: Span | None
     offset: float | None = None
+    other_gpu: bool = False
     joined_to: list[str] = field(default_factory=list)
 
 
@@ -221,6 +222,7 @@ class _Session:
         note = None
         if beside_logs:
             note = "readers.clocks_do_not_meet" if sample.span else "readers.no_common_clock"
+            note = "readers.other_gpu" if sample.other_gpu else note
         self._close(item, sample.reader, self._collect(item, sample.reader), note, [])
 
     def _collect(self, item: Input, reader: Reader) -> list[PendingRun]:
@@ -248,8 +250,14 @@ class _Session:
         """Add to the run the rows of a sample file that overlaps it."""
         if sample.span is None or run.first_at is None or run.last_at is None:
             return False
-        offset = find_offset(Span(run.first_at, run.last_at, run.first_at, run.clock), sample.span)
+        year_known = not run.facts.get("details.clock_without_year")
+        span = Span(run.first_at, run.last_at, run.first_at, run.clock, year_known)
+        offset = find_offset(span, sample.span)
         if offset is None:
+            return False
+        gpu_name = run.facts.get("hardware.gpu_name")
+        if not same_gpu(str(gpu_name) if gpu_name else None, sample.span.gpu_name):
+            sample.other_gpu = True
             return False
         self._append(run, sample, offset)
         return True
@@ -318,7 +326,7 @@ class _Session:
             state="joined",
             reader=sample.reader.name,
             runs=tuple(sample.joined_to),
-            reason="readers.joined_by_clock",
+            reason="readers.joined_by_clock" if sample.offset else "readers.joined",
             params={"name": sample.input.name, "offset": sample.offset, "runs": len(sample.joined_to)},
         )
 

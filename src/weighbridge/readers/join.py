@@ -8,8 +8,11 @@ which GPU activity begins where training begins. Nothing is joined on a guess th
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import compress
 
 from weighbridge.readers.base import Facts, Piece, Samples
@@ -19,9 +22,8 @@ LARGEST_ZONE_SECONDS = 14 * 3600
 # Part of the shorter file that must lie inside the longer one.
 SMALLEST_OVERLAP = 0.5
 BUSY_SHARE = 0.05
-DAY_SECONDS = 86_400
-# Clocks further apart than this differ in the year they assume, not in the zone.
-YEAR_APART_SECONDS = 300 * DAY_SECONDS
+# Words that drivers and frameworks put before a GPU's name or leave out.
+MAKER_WORDS = frozenset({"nvidia", "geforce", "tesla", "quadro", "amd", "instinct"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Span:
     last: float
     active_from: float | None
     clock: str
+    year_known: bool = True
+    gpu_name: str | None = None
 
     def overlap(self, other: Span, offset: float) -> float:
         """Share of the shorter span covered when ``other`` is shifted by ``offset`` seconds."""
@@ -43,10 +47,11 @@ class Span:
 def sample_span(pieces: Iterable[Piece]) -> Span | None:
     """Read a sample file once for its span; None when it prints no clock."""
     first = last = active = None
-    clock = "none"
+    clock, gpu_name = "none", None
     for piece in pieces:
         if isinstance(piece, Facts):
             clock = str(piece.values.get("clock") or clock)
+            gpu_name = piece.values.get("hardware.gpu_name") or gpu_name
         if not isinstance(piece, Samples):
             continue
         busy = piece.columns.get("gpu_busy_share") or [None] * piece.rows
@@ -59,7 +64,7 @@ def sample_span(pieces: Iterable[Piece]) -> Span | None:
                 active = at
     if first is None or last is None:
         return None
-    return Span(first, last, active, clock)
+    return Span(first, last, active, clock, gpu_name=str(gpu_name) if gpu_name else None)
 
 
 def find_offset(run: Span, samples: Span) -> float | None:
@@ -78,12 +83,33 @@ def find_offset(run: Span, samples: Span) -> float | None:
     )
 
 
+def _whole_years(run_first: float, samples_first: float) -> Iterator[float]:
+    """Shifts that keep month, day and hour: the log's own date in the samples' year and the years beside it."""
+    begins = datetime.fromtimestamp(run_first, UTC)
+    year = datetime.fromtimestamp(samples_first, UTC).year
+    for candidate in (year - 1, year, year + 1):
+        # 29 February has no twin in most years, and a date outside 1..9999 none at all.
+        with contextlib.suppress(ValueError):
+            yield run_first - begins.replace(year=candidate).timestamp()
+
+
+def same_gpu(one: str | None, other: str | None) -> bool:
+    """Whether two names may be of one GPU; what is not named contradicts nothing."""
+    if not one or not other:
+        return True
+    first, second = (_bare_name(name) for name in (one, other))
+    return first in second or second in first
+
+
+def _bare_name(name: str) -> str:
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    return "".join(word for word in words if word not in MAKER_WORDS)
+
+
 def _candidates(run: Span, samples: Span) -> Iterator[float]:
     yield 0.0
-    apart = run.first - samples.first
-    if abs(apart) > YEAR_APART_SECONDS:
-        nearest = round(apart / DAY_SECONDS) * DAY_SECONDS
-        yield from (float(nearest + day * DAY_SECONDS) for day in (-1, 0, 1))
+    if not run.year_known:
+        yield from _whole_years(run.first, samples.first)
     if run.clock != samples.clock:
         for quarter in range(-LARGEST_ZONE_SECONDS, LARGEST_ZONE_SECONDS + 1, QUARTER_HOUR_SECONDS):
             if quarter:
