@@ -68,6 +68,8 @@ def assemble(found: Described | str, said: Mapping[str, Any], *, source: str | N
     elif quant is not None and recipe.training != "qlora":
         notes = (*notes, note("estimate.note.quant_raised"))
     layout, gpus = layout_of(said, recipe)
+    if recipe.sharding is None and layout.data_parallel == 1 and layout.context_parallel == 1:
+        recipe = replace(recipe, sharding="none")  # one rank has nothing to shard
     check_network(shape, recipe, layout)
     return Description(
         name=shape.name,
