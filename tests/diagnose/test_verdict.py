@@ -150,7 +150,7 @@ def test_memory_is_held_against_the_card_named_in_the_log(build) -> None:
     diagnosis = diagnose(build(rows, hardware=Hardware(gpu_memory_bytes=48 * 2**30)))
     (use,) = diagnosis.memory
     assert use.share == pytest.approx(8.9 / 48)
-    assert "diagnose.memory_half_unused" in codes(diagnosis)
+    assert "diagnose.memory_half_unused_allocated" in codes(diagnosis)
 
 
 def test_the_slowest_rank_speaks_not_rank_zero(build) -> None:
@@ -187,3 +187,30 @@ def test_scaling_all_times_changes_no_verdict(build, factor: float) -> None:
 def test_the_buyers_question_is_answered_in_one_sentence(build, wait: float | None, code: str) -> None:
     rows = waiting(1.0, wait) if wait is not None else {"step_seconds": [1.0] * 20}
     assert diagnose(build(rows)).more_gpus.code == code
+
+
+def test_a_loader_without_workers_is_the_free_change_to_check_first(build) -> None:
+    changes = {row.code: row for row in diagnose(build(waiting(1.0, 0.6))).counterfactuals}
+    free = changes["counterfactual.loading_beside_compute"]
+    # T = W + C = 1.0 becomes max(0.6, 0.4).
+    assert (free.speed_up.high, free.costs_money) == (pytest.approx(1 / 0.6), False)
+
+
+def test_a_start_up_that_dominates_a_short_log_is_told_and_counted_as_start_up(build) -> None:
+    rows = waiting(0.17, 0.005, rows=7) | {"at_seconds": [643 + 17 * n for n in range(7)], "steps": [100] * 7}
+    rows["step_seconds"][0], rows["data_wait_seconds"][0] = 6.43, 5.76
+    diagnosis = diagnose(build(rows))
+    assert "diagnose.start_up_dominates" in codes(diagnosis)
+    parts = {part.name: part.seconds.value for part in diagnosis.occupied.parts}
+    assert parts["start_up"] == pytest.approx(643 - 17)
+    assert parts["steps"] == pytest.approx(7 * 17)
+
+
+def test_communication_that_was_seen_does_not_shrink_with_more_gpus(build) -> None:
+    rows = {
+        "step_seconds": [1.0] * 30,
+        "compute_seconds": [0.7] * 30,
+        "communication_seconds": [0.3] * 30,
+    }
+    here = next(row for row in diagnose(build(rows)).counterfactuals if row.brings == "in_this_box")
+    assert here.speed_up.high == pytest.approx(1 / (0.3 + 0.35))

@@ -28,7 +28,7 @@ def sentences(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_values_are_printed_in_the_unit_that_the_sentence_names() -> None:
     assert speak("test.wait", "en", wait=185, share=0.83) == "waits 3 min 05 s (83 %)"
-    assert speak("test.wait", "zh", wait=185, share=0.83) == "83 % 3 min 05 s"
+    assert speak("test.wait", "zh", wait=185, share=0.83) == "83 % 3 分 05 秒"
 
 
 def test_an_unknown_value_is_said_to_be_unknown_and_never_printed_as_none_or_zero() -> None:

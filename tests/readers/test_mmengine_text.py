@@ -241,13 +241,13 @@ def test_a_year_comes_from_the_experiment_name_and_new_year_does_not_go_back() -
 def test_a_year_comes_from_the_file_name() -> None:
     run = run_of(row(1, 50).encode(), "20240517_095900.log")
     assert run.rows[0]["at_seconds"] == 1715940000.0  # 2024-05-17 10:00:00
-    assert run.facts["details.year_assumed"] is None
+    assert run.facts["details.clock_without_year"] is None
 
 
 def test_without_any_year_it_is_1972_and_said_so() -> None:
     run = run_of(row(1, 50).encode())
     assert run.rows[0]["at_seconds"] == 74944800.0  # 1972-05-17 10:00:00
-    assert run.facts["details.year_assumed"] is True
+    assert run.facts["details.clock_without_year"] is True
 
 
 def test_the_29th_of_february_exists_without_a_year() -> None:

@@ -29,8 +29,8 @@ CASES = [
 ]
 Row = tuple[object, ...]
 FIGURES = (
-    "phase", "rank", "epoch", "step", "step_seconds", "data_wait_seconds", "forward_seconds", "backward_seconds",
-    "communication_seconds", "optimizer_seconds", "allocated_bytes", "reserved_bytes",
+    "phase", "rank", "epoch", "step", "step_seconds", "data_wait_seconds", "forward_seconds",
+    "backward_seconds", "communication_seconds", "optimizer_seconds", "allocated_bytes", "reserved_bytes",
     "device", "gpu_busy_share", "device_bytes", "power_watts",
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from weighbridge.schema.diagnosis import Counterfactual
 from weighbridge.units import Quantity
 from weighbridge.weigh.bounds import (
     SpeedUp,
+    loading_beside_compute,
     more_gpus_in_another_box,
     more_gpus_in_this_box,
     without,
@@ -50,6 +51,16 @@ def _data(signals: Signals) -> Iterator[Counterfactual]:
             speed_up=_times(without(wait.share, start)),
             tier="bound",
             scope="step",
+            costs_money=False,
+        )
+    workers = signals.run.planned.workers
+    if wait.steady and not workers and (start is None or start < EPOCH_START_PART):
+        yield Counterfactual(
+            code="counterfactual.loading_beside_compute",
+            speed_up=_times(loading_beside_compute(wait.share)),
+            tier="bound",
+            scope="step",
+            condition="condition.loader_had_no_workers",
             costs_money=False,
         )
     # Where the log prints running means the true share lies between the corrected and the printed one.
@@ -103,6 +114,10 @@ def _outside_steps(signals: Signals) -> Iterator[Counterfactual]:
 
 def _more_gpus(signals: Signals) -> Iterator[Counterfactual]:
     wait = signals.wait
+    communication = (signals.step.share("communication") if signals.step is not None else None) or 0.0
+    if wait is None and not communication:
+        # From one to n times, whatever the log: no statement at all.
+        return
     share = wait.share if wait is not None else None
     if share is not None and signals.printed is not None:
         # The smaller share leaves more to gain: the upper end must cover both readings.
@@ -114,12 +129,12 @@ def _more_gpus(signals: Signals) -> Iterator[Counterfactual]:
     places: tuple[tuple[Literal["in_this_box", "in_a_second_box"], SpeedUp, str], ...] = (
         (
             "in_this_box",
-            more_gpus_in_this_box(share, TWICE, loader_paces=paces),
+            more_gpus_in_this_box(share, TWICE, loader_paces=paces, communication_share=communication),
             _condition_here(share, paces=paces),
         ),
         (
             "in_a_second_box",
-            more_gpus_in_another_box(share, TWICE, loader_paces=paces),
+            more_gpus_in_another_box(share, TWICE, loader_paces=paces, communication_share=communication),
             "condition.own_copy_of_data",
         ),
     )

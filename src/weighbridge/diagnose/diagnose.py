@@ -83,7 +83,7 @@ def _share_of(signals: Signals, decision: Decision) -> float | None:
             return signals.occupied.share("evaluation") if signals.occupied is not None else None
         case "checkpoint":
             return signals.occupied.share("checkpoints") if signals.occupied is not None else None
-        case "compute" | "nothing_wrong":
+        case "compute" | "compute_undivided" | "nothing_wrong":
             return wait.share if wait is not None else None
         case "unattributed":
             return step.rest / step.total if step is not None and step.total else None

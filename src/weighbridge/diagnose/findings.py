@@ -24,6 +24,11 @@ PRESSURE_SHARE = 0.92
 MOSTLY_GAPS_SHARE = 0.5
 # A paid-for GPU without work: no kernel in this part of the samples (S35).
 IDLE_PART = 0.9
+# Start-up beyond this part of the logged time: on runs as short as this one it is what costs.
+COLD_START_SHARE = 0.2
+# Fewer steps or samples than these do not show how full a card gets.
+ENOUGH_STEPS = 50
+ENOUGH_SAMPLES = 30
 # Joined GPU samples below this while steps run show that the GPU waits for something.
 BUSY_SHARE = 0.9
 
@@ -39,7 +44,8 @@ def share(value: float | None) -> Quantity:
 def findings(signals: Signals, decision: Decision, memory: tuple[MemoryUse, ...]) -> tuple[Finding, ...]:
     """Every finding that applies, most severe first, in the order of the table within a severity."""
     found = [finding for make in FINDINGS for finding in make(signals, decision)]
-    found += _memory(memory)
+    enough = signals.warm_steps >= ENOUGH_STEPS or signals.run.sample_rows >= ENOUGH_SAMPLES
+    found += _memory(memory, enough=enough)
     order: dict[Severity, int] = {"critical": 0, "warning": 1, "note": 2}
     return tuple(sorted(found, key=lambda finding: order[finding.severity]))
 
@@ -94,6 +100,11 @@ def _cold(signals: Signals, decision: Decision) -> Iterator[Finding]:
     cold = signals.cold.count(True)
     if not cold:
         return
+    if signals.cold_start_share >= COLD_START_SHARE:
+        yield _finding(
+            signals, "diagnose.start_up_dominates", "warning", share=share(signals.cold_start_share),
+            warm=seconds(signals.warm_seconds), windows=signals.warm_windows,
+        )  # fmt: skip
     if wait is not None and wait.cold and wait.share_with_cold - wait.share >= 0.02:
         yield _finding(
             signals, "diagnose.cold_windows_wait", "warning", cold=wait.cold,
@@ -185,7 +196,7 @@ def _devices(signals: Signals, decision: Decision) -> Iterator[Finding]:
             yield replace(idle, evidence=_sampled(signals, use))
         elif use.gpu_busy_share is not None:
             busy.append(use.gpu_busy_share)
-    if busy:
+    if busy and signals.run.sample_rows >= ENOUGH_SAMPLES:
         mean = sum(busy) / len(busy)
         code = "diagnose.gpu_busy" if mean >= BUSY_SHARE else "diagnose.gpu_waits"
         found = _finding(signals, code, "note", share=share(mean), idle=share(1 - mean), devices=len(busy))
@@ -234,7 +245,7 @@ FINDINGS: tuple[Callable[[Signals, Decision], Iterator[Finding]], ...] = (
 )  # fmt: skip
 
 
-def _memory(memory: tuple[MemoryUse, ...]) -> Iterator[Finding]:
+def _memory(memory: tuple[MemoryUse, ...], *, enough: bool) -> Iterator[Finding]:
     """The counter nearest to what the card must hold: device before reserved before allocated."""
     known = [use for use in memory if use.share is not None]
     if not known:
@@ -246,5 +257,8 @@ def _memory(memory: tuple[MemoryUse, ...]) -> Iterator[Finding]:
     }  # fmt: skip
     if use.share is not None and use.share >= PRESSURE_SHARE:
         yield Finding(code="diagnose.memory_pressure", severity="warning", params=params, evidence=evidence)
-    elif use.share is not None and use.share <= HALF_CARD_SHARE:
-        yield Finding(code="diagnose.memory_half_unused", severity="note", params=params, evidence=evidence)
+    elif use.share is not None and use.share <= HALF_CARD_SHARE and enough:
+        code = "diagnose.memory_half_unused"
+        if use.counter == "allocated":
+            code = "diagnose.memory_half_unused_allocated"
+        yield Finding(code=code, severity="note", params=params, evidence=evidence)

@@ -5,6 +5,7 @@ Computes, does not judge: thresholds live in ``verdict``.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,16 @@ class Signals:
     evaluations: int
     devices: tuple[DeviceUse, ...]
     evidence: Evidence | None
+
+    @property
+    def cold_start_share(self) -> float:
+        """What the cold windows took beyond the run's pace, as a share of all logged step time."""
+        total = sum(window.seconds for window in self.windows)
+        return _cold_seconds(self.windows) / total if total else 0.0
+
+    @property
+    def warm_seconds(self) -> float:
+        return sum(w.seconds for w, cold in zip(self.windows, self.cold, strict=True) if not cold)
 
     @property
     def warm_steps(self) -> int:
@@ -202,17 +213,36 @@ def _occupied(
     if total is None or total <= 0 or not run.train_rows:
         return None
     ranks = {window.rank for window in windows}
-    steps = sum(window.seconds for window in windows) / max(len(ranks), 1)
+    cold_start = _cold_seconds(windows)
+    steps = (sum(window.seconds for window in windows) - cold_start) / max(len(ranks), 1)
     evaluation = _seconds_of(events, "evaluation")
     if evaluation is None:
         evaluation = view.totals(phase=EVALUATION).get("step_seconds") if run.evaluation_rows else None
     parts = {
-        "start_up": _start_up(run, table, events),
+        "start_up": _added(_start_up(run, table, events), cold_start / max(len(ranks), 1)),
         "steps": steps or None,
         "evaluation": evaluation,
         "checkpoints": _seconds_of(events, "checkpoint"),
     }
     return identity(total, parts)
+
+
+def _cold_seconds(windows: Sequence[Window]) -> float:
+    """What cold windows took beyond the run's own pace: start-up, not training."""
+    cold = cold_windows(windows)
+    warm = [window.step_seconds for window, is_cold in zip(windows, cold, strict=True) if not is_cold]
+    if not warm:
+        return 0.0
+    pace = statistics.median(warm)
+    return sum(
+        (window.step_seconds - pace) * window.steps
+        for window, is_cold in zip(windows, cold, strict=True)
+        if is_cold
+    )
+
+
+def _added(known: float | None, more: float) -> float | None:
+    return more or None if known is None else known + more
 
 
 def _clocked(run: Run, table: dict[str, list[Any]]) -> float | None:

@@ -25,7 +25,7 @@ GAP_SHARE = 0.1
 GAP_WINDOWS_SHARE = 0.1
 
 Reason = Literal[
-    "data", "compute", "communication", "evaluation", "checkpoint", "nothing_wrong",
+    "data", "compute", "compute_undivided", "communication", "evaluation", "checkpoint", "nothing_wrong",
     "no_step_time", "only_evaluation", "only_samples", "few_steps", "no_phases", "unattributed", "cpu_only",
 ]  # fmt: skip
 
@@ -49,7 +49,7 @@ def decide(signals: Signals) -> Decision:
     if deciding:
         return _first_of(deciding, signals)
     if _compute_share(signals) >= COMPUTE_SHARE:
-        return Decision("compute", "compute")
+        return Decision("compute", "compute_undivided" if signals.undivided else "compute")
     return Decision("nothing_wrong", "nothing_wrong")
 
 

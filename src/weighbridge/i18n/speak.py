@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import string
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -14,6 +15,7 @@ from weighbridge import errors
 from weighbridge.units import FORMATTERS, Quantity, format_value
 
 Language = Literal["en", "zh"]
+_LONG: Final = re.compile(r"\d (?:d|h|min)\b")
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 
@@ -42,7 +44,7 @@ class _Speaker(string.Formatter):
         if isinstance(value, Quantity):
             return say_quantity(value, self.language)
         if format_spec in FORMATTERS and isinstance(value, int | float):
-            return format_value(value, format_spec)
+            return say_number(value, format_spec, self.language)
         if format_spec == "code":
             return speak(str(value), self.language)
         if isinstance(value, list | tuple):
@@ -64,21 +66,34 @@ def speak(code: str, language: Language, **params: object) -> str:
     return _Speaker(language).vformat(catalogue()[code][language], (), params)
 
 
+def say_number(value: float, unit: str, language: Language) -> str:
+    """Print a bare number in its unit; long durations in the words of the language (5 h 39 min)."""
+    text = format_value(value, unit)
+    if language == "en" or unit != "seconds" or not _LONG.search(text):
+        return text
+    for short, code in (("d", "day"), ("h", "hour"), ("min", "minute"), ("s", "second")):
+        text = re.sub(rf"(\d+) {short}\b ?", rf"\g<1> {catalogue()[f'value.{code}'][language]} ", text)
+    return text.strip()
+
+
 def say_quantity(quantity: Quantity, language: Language, *, interval: bool = True) -> str:
     """Print a Quantity: its value with unit, its interval if it has one, or why it is unknown."""
     if quantity.value is None and quantity.low is None and quantity.high is None:
         return catalogue()[f"value.missing.{quantity.missing or 'not_read'}"][language]
-    low, high, unit = quantity.low, quantity.high, quantity.unit
+    low, high = (
+        None if end is None else say_number(end, quantity.unit, language)
+        for end in (quantity.low, quantity.high)
+    )
     bounds = None
     if low is not None and high is not None:
-        bounds = f"{format_value(low, unit)} \u2013 {format_value(high, unit)}"
+        bounds = f"{low} \u2013 {high}"
     elif high is not None:
-        bounds = f"\u2264 {format_value(high, unit)}"
+        bounds = f"\u2264 {high}"
     elif low is not None:
-        bounds = f"\u2265 {format_value(low, unit)}"
+        bounds = f"\u2265 {low}"
     if quantity.value is None:
         return bounds or ""
-    text = format_value(quantity.value, unit)
+    text = say_number(quantity.value, quantity.unit, language)
     if quantity.operator == ">=":
         text = f"\u2265 {text}"
     elif quantity.operator == "<=":

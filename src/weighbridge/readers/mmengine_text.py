@@ -140,7 +140,7 @@ class _Log:
             yield from self._block(block)
             if self._clock.seen:
                 self._story.extra["clock"] = "local"
-                self._story.extra["details.year_assumed"] = self._clock.year_assumed or None
+                self._story.extra["details.clock_without_year"] = self._clock.year_assumed or None
             yield from self._story.flush()
         yield from self._story.finish_run()
         yield from self._problems

@@ -120,7 +120,8 @@ def _headline(diagnosis: Diagnosis, run: Run, language: Language, width: int) ->
 
 def _because(diagnosis: Diagnosis, language: Language) -> str:
     """The first finding with its place; without one, what the verdict means."""
-    if diagnosis.findings:
+    explains = diagnosis.headline.code in ("headline.unattributed", "headline.only_samples")
+    if diagnosis.findings and (diagnosis.verdict != "cannot_say" or explains):
         return _with_place(diagnosis.findings[0], language)
     return speak(f"verdict.{diagnosis.verdict}.meaning", language)
 
@@ -214,11 +215,10 @@ def _assumed(change: Counterfactual, language: Language) -> str:
 def _evidence(diagnosis: Diagnosis, language: Language, width: int) -> list[Text]:
     """Every finding but the first, which is the reason at the top; the headline's place if there is none."""
     lines = []
-    for finding in diagnosis.findings[1:]:
-        lines += _finding(finding, language, width)
-    if not diagnosis.findings:
-        for evidence in diagnosis.headline.evidence:
-            lines += paragraph(words.place_words(evidence), width, first="- ", indent=2)
+    told = _because(diagnosis, language)
+    for finding in diagnosis.findings:
+        if _with_place(finding, language) != told:
+            lines += _finding(finding, language, width)
     return [_heading("terminal.evidence", language), *lines] if lines else []
 
 

@@ -5,9 +5,11 @@ D the loader's time per batch, X communication, n how many times the GPUs.
 
 - Removing a part with share p of a time: at most 1 / (1 - p) (Amdahl 1967). It is an upper bound because
   part of the removed time may have hidden something else.
-- n times the GPUs: T' = max(D, C / n + X(n)). D equals T when the loader paces the job (every step waits);
-  otherwise D lies between 0 and T and the answer is an interval. X(n) >= 0 is unknown to a log of one
-  layout, which makes the upper end an upper end.
+- n times the GPUs: T' = max(D, C / n + X(n)). D equals T when a loader that works beside the GPUs paces the
+  job (every step waits); otherwise D lies between 0 and T and the answer is an interval. X(n) is unknown to a
+  log of one layout; communication that was seen does not shrink with more GPUs.
+- A loader that works in the GPUs' own process (no workers) adds up: T = W + C. Put beside them it overlaps,
+  T' = max(W, C).
 """
 
 from __future__ import annotations
@@ -34,24 +36,32 @@ def without(share: float, part: float = 1.0) -> SpeedUp:
     return SpeedUp(1.0, float("inf") if removed >= 1 else 1 / (1 - removed))
 
 
-def more_gpus_in_this_box(wait_share: float | None, times: float, *, loader_paces: bool) -> SpeedUp:
-    """n times the GPUs on the same cores, memory, disk and store.
+def loading_beside_compute(wait_share: float) -> SpeedUp:
+    """Batches prepared by workers while the GPUs compute, where they were prepared in between: at most."""
+    return SpeedUp(1.0, 1 / max(wait_share, 1 - wait_share))
 
-    ``wait_share`` None: nothing is known of the loader, so anything from 1 to n. Strong scaling (same global
-    batch) and weak scaling (same batch per GPU) have the same bound on samples per second, since
+
+def more_gpus_in_this_box(
+    wait_share: float | None, times: float, *, loader_paces: bool, communication_share: float = 0.0
+) -> SpeedUp:
+    """n times the GPUs on the same cores, memory, disk, store and loader.
+
+    ``wait_share`` None: nothing is known of the loader, so anything from 1 up to what compute allows. Strong
+    scaling (same global batch) and weak scaling (same batch per GPU) have the same bound on samples per second, since
     B / max(D(B), C / n) = n B / max(n D(B), C).
     """
     if times < 1:
         raise ValueError(f"times {times} must be at least 1")
-    if wait_share is None:
-        return SpeedUp(1.0, times)
-    if loader_paces:
+    if wait_share is not None and loader_paces:
         return SpeedUp(1.0, 1.0)
-    # The wait seen so far stays, the rest shrinks: the best that the same loader allows.
-    return SpeedUp(1.0, 1 / (wait_share + (1 - wait_share) / times))
+    # Wait and communication seen so far stay, the rest shrinks: the best that loader and links allow.
+    stays = min((wait_share or 0.0) + communication_share, 1.0)
+    return SpeedUp(1.0, 1 / (stays + (1 - stays) / times))
 
 
-def more_gpus_in_another_box(wait_share: float | None, times: float, *, loader_paces: bool) -> SpeedUp:
+def more_gpus_in_another_box(
+    wait_share: float | None, times: float, *, loader_paces: bool, communication_share: float = 0.0
+) -> SpeedUp:
     """n times the GPUs in boxes with their own cores, memory and disk.
 
     Each box loads its part of the batch: with a local copy of the data D shrinks with n as well (upper end
@@ -59,4 +69,5 @@ def more_gpus_in_another_box(wait_share: float | None, times: float, *, loader_p
     the boxes can only lower both, so the low end is never above 1.
     """
     inner = more_gpus_in_this_box(wait_share, times, loader_paces=loader_paces)
-    return SpeedUp(inner.low, times)
+    outer = more_gpus_in_this_box(None, times, loader_paces=False, communication_share=communication_share)
+    return SpeedUp(inner.low, outer.high)

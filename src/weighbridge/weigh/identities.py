@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 STEP_PARTS = ("data_wait", "host_to_device", "compute", "communication", "optimizer")
+# Sums of printed figures differ from their printed total by this much without anything being left over.
+ROUNDING = 1e-6
 OCCUPIED_PARTS = ("start_up", "steps", "evaluation", "checkpoints")
 
 
@@ -39,4 +41,6 @@ def identity(total: float, parts: Mapping[str, float | None]) -> Identity:
     if total < 0 or any(value is not None and value < 0 for value in parts.values()):
         raise ValueError("times cannot be negative")
     rest = total - sum(value for value in parts.values() if value is not None)
+    if abs(rest) < ROUNDING * total:
+        rest = 0.0
     return Identity(total, dict(parts), max(rest, 0.0), max(-rest, 0.0))
