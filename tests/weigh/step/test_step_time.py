@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weighbridge.facts.load import load_gpus
 from weighbridge.facts.step_constants import load_step_tables
+from weighbridge.facts.step_machine import step_machine
 from weighbridge.schema.recipe import Recipe
 from weighbridge.schema.run import Layout
 from weighbridge.weigh.step import Missing, step_time
@@ -76,6 +78,24 @@ def test_unknown_degrees_are_asked_for_by_name() -> None:
     answer = step_time(SHAPE, RECIPE, Layout(data_parallel=8), MACHINE, tables.constants, tables.defaults)
     assert isinstance(answer, Missing)
     assert "tensor_parallel" in answer.fields
+
+
+def test_a_card_without_the_rate_is_refused_by_the_name_of_the_rate() -> None:
+    tables = load_step_tables()
+    machine = replace(MACHINE, rates={"bf16": 300e12})
+    recipe = replace(RECIPE, compute="fp32")
+    answer = step_time(SHAPE, recipe, ONE, machine, tables.constants, tables.defaults)
+    assert answer == Missing(("rates.fp32",))
+
+
+def test_every_card_of_the_catalogue_is_answered_or_refused_by_name() -> None:
+    tables = load_step_tables()
+    for card in load_gpus(()):
+        for compute in ("bf16", "fp32", "fp8"):
+            recipe = replace(RECIPE, compute=compute)
+            machine = step_machine(card).machine
+            answer = step_time(SHAPE, recipe, ONE, machine, tables.constants, tables.defaults)
+            assert isinstance(answer, Missing) or 0 < answer.mfu < 1, card.id
 
 
 def test_a_documented_default_is_named() -> None:

@@ -126,10 +126,8 @@ def _attention(
         machine.architecture, constants.attention_forward_share["any"]
     )
     narrow = min(1.0, 0.6 + 0.4 * shape.head_dim / 128)
-    dtype = "bf16" if "bf16" in machine.rates else "fp16"
-    rate = machine.rates.get(dtype, machine.rates["fp32"])
-    if kernels.plain.width == 4.0:
-        rate = machine.rates.get("tf32", machine.rates["fp32"])
+    wanted = ("tf32", "fp32") if kernels.plain.width == 4.0 else ("bf16", "fp16", "fp32")
+    rate = next(machine.rates[dtype] for dtype in wanted if dtype in machine.rates)
     share = pick(table, kernels.attention) * narrow * power_share(machine, constants)
     return work.score_flops / (rate * share)
 
@@ -191,7 +189,11 @@ def _quantise(
     if kernels.dtype not in ("fp8", "fp4") or recipe.compute not in ("fp8", "fp4"):
         return 0.0
     elements = sum((p.n if backward else p.k) * p.m * p.groups * p.count for p in products)
-    return elements * pick(constants.quantise_bytes, f"{kernels.dtype}_{kernels.fusion}", kernels.fusion) / kernels.memory_bytes_per_second
+    return (
+        elements
+        * pick(constants.quantise_bytes, f"{kernels.dtype}_{kernels.fusion}", kernels.fusion)
+        / kernels.memory_bytes_per_second
+    )
 
 
 def _dequantise(

@@ -31,8 +31,7 @@ class Kernels:
 
 
 def choose(recipe: Recipe, experts: bool, machine: StepMachine, constants: StepConstants) -> Kernels:
-    compute = recipe.compute or "bf16"
-    wanted = "tf32" if compute == "fp32" and "tf32" in machine.rates else compute
+    wanted = _product_dtype(recipe, machine)
     dtype = _supported(wanted, machine)
     plain = _supported("bf16" if recipe.compute in ("fp8", "fp4") else wanted, machine)
     return Kernels(
@@ -85,6 +84,18 @@ def _attention(recipe: Recipe, machine: StepMachine) -> str:
     if machine.architecture in ("Volta", "Turing", "Pascal"):
         return "sdpa"  # FlashAttention 2 needs Ampere; torch falls back to the memory-efficient kernel
     return "cudnn" if recipe.framework in _MEGATRON else kind
+
+
+def _product_dtype(recipe: Recipe, machine: StepMachine) -> str:
+    """torch runs fp32 products in TF32 where the vendor's examples and recipes allow it, as nearly all do."""
+    compute = recipe.compute or "bf16"
+    return "tf32" if compute == "fp32" and "tf32" in machine.rates else compute
+
+
+def runs(recipe: Recipe, machine: StepMachine) -> bool:
+    """Whether the machine states a rate for the dtype of the products, or for one that runs in its place."""
+    compute = _product_dtype(recipe, machine)
+    return all(_supported(dtype, machine) in machine.rates for dtype in (compute, "bf16"))
 
 
 def _supported(dtype: str, machine: StepMachine) -> str:

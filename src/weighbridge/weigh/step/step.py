@@ -21,7 +21,7 @@ from weighbridge.weigh.memory.parameters import count
 from weighbridge.weigh.step.bubble import bubble_share, schedule_of
 from weighbridge.weigh.step.communication import Traffic, weigh_traffic
 from weighbridge.weigh.step.compute import Passes, weigh_passes
-from weighbridge.weigh.step.kernels import Kernels, choose, pick
+from weighbridge.weigh.step.kernels import Kernels, choose, pick, runs
 from weighbridge.weigh.step.optimizer import optimizer_seconds
 from weighbridge.weigh.step.records import Missing, StepEstimate
 
@@ -48,6 +48,10 @@ def step_time(
     missing = tuple(name for name in NEEDED if getattr(recipe, name) is None)
     if isinstance(degrees, tuple):
         return Missing((*missing, *degrees))
+    if not runs(recipe, machine):
+        missing = (*missing, f"rates.{recipe.compute}")
+    if machine.memory_bytes_per_second <= 0:
+        missing = (*missing, "memory_bytes_per_second")
     if missing:
         return Missing(missing)
     kernels = choose(recipe, shape.experts is not None, machine, constants)
