@@ -1,9 +1,12 @@
 """Walk timm's networks without data and write src/weighbridge/estimate/describe/vision_networks/timm.tsv.
 
-    python tools/walk_timm.py OUT.tsv        (needs torch, torchvision and timm 0.6.13; not part of the product)
+    python tools/walk_timm.py OUT.tsv        (needs torch, torchvision and timm 0.6.13; not part of the
+    product)
 
-One forward pass per network on the meta device, at its own image size: every operator's kind, MACs, input, output
-and weight elements, added up by kind, narrowest channel count of a group and operations per element. Shapes only.
+One forward pass per network on the meta device, at its own image size: every operator's kind, MACs, input,
+output
+and weight elements, added up by kind, narrowest channel count of a group and operations per element. Shapes
+only.
 Networks whose code asks for values (torch.unique) are built on the CPU and moved.
 """
 
@@ -29,12 +32,14 @@ _MOVES_NOTHING = {
     "scalar_tensor", "meshgrid", "linspace",
 }  # fmt: skip
 _NORMS = {
-    "native_batch_norm": "batch_norm", "_native_batch_norm_legit": "batch_norm", "cudnn_batch_norm": "batch_norm",
-    "_batch_norm_with_update": "batch_norm", "native_layer_norm": "layer_norm", "native_group_norm": "group_norm",
+    "native_batch_norm": "batch_norm", "_native_batch_norm_legit": "batch_norm",
+    "cudnn_batch_norm": "batch_norm", "_batch_norm_with_update": "batch_norm",
+    "native_layer_norm": "layer_norm", "native_group_norm": "group_norm",
 }  # fmt: skip
 _REDUCES = ("mean", "sum", "var_mean", "std", "var", "amax")
 _COPIES = (
-    "copy", "clone", "_to_copy", "cat", "stack", "constant_pad_nd", "roll", "pixel_shuffle", "index", "im2col",
+    "copy", "clone", "_to_copy", "cat", "stack", "constant_pad_nd", "roll", "pixel_shuffle", "index",
+    "im2col",
     "upsample_nearest2d", "upsample_bilinear2d", "upsample_bicubic2d",
 )  # fmt: skip
 _ACTIVATES = (
@@ -108,7 +113,7 @@ def _elements(x: Any) -> int:
 
 
 def _power(x: float) -> int:
-    return 2 ** int(math.floor(math.log2(max(x, 1))))
+    return 2 ** math.floor(math.log2(max(x, 1)))
 
 
 def walk(name: str) -> str:
@@ -136,7 +141,7 @@ def main(out: Path) -> None:
     for name in timm.list_models():
         try:
             found[walk(name)].append(name)
-        except Exception as error:
+        except (NotImplementedError, ImportError, TypeError, RuntimeError) as error:
             sys.stderr.write(f"left out {name}: {type(error).__name__} {str(error)[:100]}\n")
     head = (
         "# names\theight\twidth\tparameters\ttensors\t"

@@ -344,7 +344,8 @@ def show(found: VisionScore, worst: int = 8) -> None:
         print(
             f"{name:44}{ours.strata:4}{ours.answered:6}/{ours.asked:<5}median {_share(ours.median)} "
             f"p90 {_share(ours.p90)} rows {_share(ours.row_median)} / {_share(ours.row_p90)} "
-            f"signed {_share(ours.signed)} inside {_share(ours.inside)} half {_share(ours.half_width)}{beside}"
+            f"signed {_share(ours.signed)} inside {_share(ours.inside)} half {_share(ours.half_width)}"
+            + beside
         )
     print("refused memory rows:", dict(found.refused.most_common()))
     for name, figures in (("memory", found.memory), ("time", found.time)):

@@ -2,8 +2,10 @@
 
     python benchmarks/truth/vision_leave_out.py DIR [FOLDS]
 
-Constants with a prior start there and are fitted by coordinate search on the other folds (mean over strata of the
-mean |error|, clipped so that rows of broken kernels do not steer). Prints the macro figures of the left-out rows and
+Constants with a prior start there and are fitted by coordinate search on the other folds (mean over strata
+of the
+mean |error|, clipped so that rows of broken kernels do not steer). Prints the macro figures of the left-out
+rows and
 the relative residuals by framework, from which the intervals are made. Minutes.
 """
 
@@ -100,9 +102,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"fold {fold}: {len(inside)} rows", flush=True)
     for quality in ("A", "B"):
         found = macro([figure for figure in figures if figure.quality == quality])
-        print(
-            f"time {quality}, strata left out: median {found.median:.4f} p90 {found.p90:.4f} strata {found.strata}"
-        )
+        print(f"time {quality}, left out: {found.strata} strata, {found.median:.4f} / {found.p90:.4f}")
     show_residuals("time", residuals)
     memory: dict[str, list[float]] = defaultdict(list)
     for figure in score(folder).memory:

@@ -83,7 +83,8 @@ def vision_memory(
 def _without(network: Network, kinds: tuple[str, ...] | None) -> Network:
     """Keep the maps of these kinds alone, or of all but activations.
 
-    Inductor's partitioner computes norms and activations again from the products next to them; GroupNorm with SiLU
+    Inductor's partitioner computes norms and activations again from the products next to them; GroupNorm
+    with SiLU
     in one kernel keeps its input and not what lies between.
     """
     return replace(
@@ -103,7 +104,8 @@ def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
     pure = recipe.precision == "bf16"
     width = 2.0 if pure else 4.0
     if recipe.sharded_states:
-        # Megatron's distributed optimizer: 16-bit weights and fp32 gradients everywhere, fp32 master and both moments
+        # Megatron's distributed optimizer: 16-bit weights and fp32 gradients everywhere, fp32 master and
+        # both moments
         # on one rank each.
         return {
             "weights": network.parameters * 2.0,

@@ -57,16 +57,21 @@ def vision_step_time(
         else:
             # Autocast leaves the residual stream between LayerNorms in fp32.
             stream = 4.0 if wide and operator.kind in ("elementwise", "copy") else width
-            moved = _moved(operator, stream, autocast, constants["elementwise_passes"]) * images / bandwidth
+            moved = _moved(operator, stream, autocast, constants) * images / bandwidth
             name = "normalisation" if operator.kind.endswith("norm") else "elementwise"
             parts[name] += moved
     state = network.parameters * constants["step_bytes_per_parameter"] / bandwidth
     parts["optimizer"] = state + network.tensors * constants["step_seconds_per_tensor"]
     busy = parts["matrix"] + parts["normalisation"] + parts["elementwise"]
-    queue = launches * constants.of("launch_seconds", recipe.framework)
-    parts["launches"] = max(queue - busy, 0.0)
-    if (recipe.data_parallel or 1) > 1:
+    parts["launches"] = max(launches * constants.of("launch_seconds", recipe.framework) - busy, 0.0)
+    ranks = recipe.data_parallel or 1
+    if ranks > 1:
         parts["exposed gradients"] = 4.0 * network.trainable * constants["exposed_seconds_per_byte"]
+    if ranks > constants["ranks_of_a_node"]:
+        # A ring between nodes moves the gradients twice; two thirds of the step, the backward pass, can
+        # hide it.
+        between = 8.0 * network.trainable / constants.of("between_nodes_bytes_per_second", recipe.framework)
+        parts["exposed gradients"] += max(between - busy * 2 / 3, 0.0)
     if network.family == "detector":
         # Targets, proposals and their sampling: small kernels and waits, image by image.
         parts["host"] = images * constants.of("host_seconds_per_image", recipe.framework)
@@ -120,10 +125,12 @@ def _matrix(
     return passes * max(work, moved)
 
 
-def _moved(operator: Operator, width: float, autocast: bool, elementwise_passes: float) -> float:
-    each = 4.0 if autocast and operator.kind in ("layer_norm", "softmax", "group_norm") else width
-    forward, backward = _PASSES.get(operator.kind, (0.0, 0.0))
+def _moved(operator: Operator, width: float, autocast: bool, constants: VisionConstants) -> float:
+    kind = operator.kind
+    each = 4.0 if autocast and kind in ("layer_norm", "softmax", "group_norm") else width
+    forward, backward = _PASSES.get(kind, (0.0, 0.0))
     if forward:
-        return operator.outputs * each * (forward + (backward if operator.backward else 0.0))
+        passes = forward + (backward if operator.backward else 0.0)
+        return operator.outputs * each * passes * constants.of("norm_passes", kind)
     both = operator.inputs + operator.outputs
-    return both * each * (elementwise_passes if operator.backward else 1.0)
+    return both * each * (constants.of("elementwise_passes", kind) if operator.backward else 1.0)

@@ -87,6 +87,8 @@ class Walk:
         self.tensors = 0
         self.loss_bytes = 0.0
         self.frozen = False
+        # Most boxes in one image of the data: COCO's training set (recalled from its annotations).
+        self.fullest_image = 93
         # Gradients of maps with several readers wait until the last of them is done.
         self.held_bytes = 0.0
         self._inside = 0

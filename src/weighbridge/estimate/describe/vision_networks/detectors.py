@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from weighbridge.weigh.vision.walk import Map, Walk
 
 FLOAT = 4.0
-# The fullest image of COCO's training set has 93 boxes, and a run meets it (recalled from the annotations).
-FULLEST_IMAGE = 93
 # Maps of boxes x anchors alive while overlaps are computed: corners of the intersection (2 x 2), its sides
 # (2),
 # clamped (2), area, union, ratio and the best of each.
@@ -19,7 +17,7 @@ OVERLAP_COPIES = 10
 def assignment(walk: Walk, anchors: float) -> None:
     """Overlaps of every box with every anchor, one image at a time, while the maps of all images are
     alive."""
-    walk.transient(anchors * FULLEST_IMAGE * OVERLAP_COPIES * FLOAT)
+    walk.transient(anchors * walk.fullest_image * OVERLAP_COPIES * FLOAT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
