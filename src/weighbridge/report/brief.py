@@ -100,12 +100,21 @@ def _time(run: Run, diagnosis: Diagnosis, view: View) -> Iterator[BriefItem]:
         ("step_seconds", step, "seconds"),
         ("epoch_seconds", epoch_seconds(run, diagnosis, view), "seconds"),
         ("data_wait_share", share, "share"),
+        ("evaluation_share", _evaluation_share(diagnosis), "share"),
         ("run_seconds", run_seconds, "seconds"),
         ("unbroken_seconds", unbroken_seconds(run, run_seconds, view), "seconds"),
         ("full_run_seconds", full_run_seconds(run, diagnosis), "seconds"),
     ]
     for code, quantity, unit in figures:
         yield BriefItem(code=code, group="time", quantity=_anonymous(quantity, unit), log=log)
+
+
+def _evaluation_share(diagnosis: Diagnosis) -> Quantity | None:
+    parts = diagnosis.occupied.parts if diagnosis.occupied is not None else ()
+    for part in parts:
+        if part.name == "evaluation" and part.share is not None:
+            return Quantity(value=part.share, unit="share", origin=part.seconds.origin)
+    return None
 
 
 def recorded_seconds(run: Run, diagnosis: Diagnosis) -> Quantity | None:
