@@ -27,6 +27,7 @@ _PASSES = {
     "softmax": (2.0, 3.0),
     "activation": (2.0, 3.0),
 }
+_IN_FP32 = ("layer_norm", "softmax", "group_norm")
 
 
 def vision_step_time(
@@ -34,32 +35,25 @@ def vision_step_time(
 ) -> VisionTime | Unanswered:
     if recipe.images is None:
         return Unanswered(("images",))
-    half = recipe.precision in ("amp_fp16", "amp_bf16", "bf16")
-    width = 2.0 if half else 4.0
     peak = rate(card, recipe)
     if peak is None:
         return Unanswered(("dense rate of the card at this precision",))
     images = float(recipe.images)
+    roofline = _Roofline(network, recipe, card, constants, peak, images)
     parts = {"matrix": 0.0, "normalisation": 0.0, "elementwise": 0.0, "launches": 0.0}
     launches = 0.0
-    bandwidth = card.bytes_per_second * constants["memory_efficiency"]
-    autocast = recipe.precision in ("amp_fp16", "amp_bf16")
-    wide = autocast and any(operator.kind == "layer_norm" for operator in network.operators)
+    each = constants["launches_per_operator"]
     for operator in network.operators:
         if recipe.fused_norms and operator.kind in ("activation", "elementwise"):
             continue  # done inside the normalisation's kernel
-        passes = (3.0 if operator.backward else 1.0) + (1.0 if operator.recomputed else 0.0)
-        launches += operator.count * (constants["launches_per_operator"] if operator.backward else 1.0)
+        launches += operator.count * (each if operator.backward else 1.0)
         if operator.kind in _MATRIX:
-            parts["matrix"] += _matrix(
-                operator, images, width, passes, peak, bandwidth, recipe, card, constants
-            )
+            parts["matrix"] += roofline.product(operator)
         else:
-            # Autocast leaves the residual stream between LayerNorms in fp32.
-            stream = 4.0 if wide and operator.kind in ("elementwise", "copy") else width
-            moved = _moved(operator, stream, autocast, constants) * images / bandwidth
-            name = "normalisation" if operator.kind.endswith("norm") else "elementwise"
-            parts[name] += moved
+            parts["normalisation" if operator.kind.endswith("norm") else "elementwise"] += roofline.moved(
+                operator
+            )
+    bandwidth = roofline.bandwidth
     state = network.parameters * constants["step_bytes_per_parameter"] / bandwidth
     parts["optimizer"] = state + network.tensors * constants["step_seconds_per_tensor"]
     busy = parts["matrix"] + parts["normalisation"] + parts["elementwise"]
@@ -94,43 +88,67 @@ def rate(card: VisionCard, recipe: VisionRecipe) -> float | None:
     return card.fp32_flops
 
 
-def _matrix(
-    operator: Operator,
-    images: float,
-    width: float,
-    passes: float,
-    peak: float,
-    bandwidth: float,
-    recipe: VisionRecipe,
-    card: VisionCard,
-    constants: VisionConstants,
-) -> float:
-    tensor = recipe.precision not in (None, "fp32")
-    kind: str = operator.kind
-    if kind == "depthwise_conv" and recipe.channels_last:
-        kind = "depthwise_conv_last"
-    if kind == "conv" and not tensor and operator.workspace_fixed_bytes:
-        kind = "winograd"  # fewer multiplications than MACs: the share of the dense rate may pass 1
-    efficiency = constants.of(f"efficiency.{'tensor' if tensor else 'fp32'}", kind)
-    if tensor and operator.narrowest and not kind.startswith("depthwise"):
-        # Tiles are 64 or more channels wide: fewer leave part of every tile empty.
-        efficiency *= min(1.0, operator.narrowest / constants["tile_channels"]) ** constants["tile_power"]
-    layout = 1.0
-    if tensor and kind in ("conv", "group_conv") and not recipe.channels_last:
-        # Tensor cores want the channels last: maps are turned on the way in and out.
-        layout = constants["transposed_layout_passes"]
-    elements = (operator.inputs + operator.outputs) * layout
-    moved = (elements * images + operator.weights) * width / (bandwidth * constants.of("matrix_memory", kind))
-    work = 2.0 * operator.macs * images / (peak * efficiency)
-    return passes * max(work, moved)
+class _Roofline:
+    """The card's rates under one recipe, looked up once per kind of kernel."""
 
+    def __init__(
+        self,
+        network: Network,
+        recipe: VisionRecipe,
+        card: VisionCard,
+        constants: VisionConstants,
+        peak: float,
+        images: float,
+    ) -> None:
+        self.constants, self.images, self.peak = constants, images, peak
+        self.bandwidth = card.bytes_per_second * constants["memory_efficiency"]
+        self.tensor = recipe.precision not in (None, "fp32")
+        self.last = bool(recipe.channels_last)
+        self.autocast = recipe.precision in ("amp_fp16", "amp_bf16")
+        self.width = 2.0 if self.autocast or recipe.precision == "bf16" else 4.0
+        # Autocast leaves the residual stream between LayerNorms in fp32.
+        wide = self.autocast and any(operator.kind == "layer_norm" for operator in network.operators)
+        self.stream = 4.0 if wide else self.width
+        self.tile, self.power = constants["tile_channels"], constants["tile_power"]
+        self.turned = constants["transposed_layout_passes"]
+        self._rates: dict[str, tuple[float, float]] = {}
 
-def _moved(operator: Operator, width: float, autocast: bool, constants: VisionConstants) -> float:
-    kind = operator.kind
-    each = 4.0 if autocast and kind in ("layer_norm", "softmax", "group_norm") else width
-    forward, backward = _PASSES.get(kind, (0.0, 0.0))
-    if forward:
-        passes = forward + (backward if operator.backward else 0.0)
-        return operator.outputs * each * passes * constants.of("norm_passes", kind)
-    both = operator.inputs + operator.outputs
-    return both * each * (constants.of("elementwise_passes", kind) if operator.backward else 1.0)
+    def product(self, operator: Operator) -> float:
+        """Seconds of a convolution or product, forward and backward: the longer of arithmetic and memory."""
+        kind: str = operator.kind
+        if kind == "depthwise_conv" and self.last:
+            kind = "depthwise_conv_last"
+        elif kind == "conv" and not self.tensor and operator.workspace_fixed_bytes:
+            kind = "winograd"  # fewer multiplications than MACs: the share of the dense rate may pass 1
+        operations, bytes_per_second = self._rates.get(kind) or self._look_up(kind)
+        narrow = operator.narrowest / self.tile if operator.narrowest else 1.0
+        if self.tensor and narrow < 1.0 and not kind.startswith("depthwise"):
+            # Tiles are many channels wide: fewer leave part of every tile empty.
+            operations *= narrow**self.power
+        elements = operator.inputs + operator.outputs
+        if self.tensor and not self.last and kind in ("conv", "group_conv"):
+            # Tensor cores want the channels last: maps are turned on the way in and out.
+            elements *= self.turned
+        moved = (elements * self.images + operator.weights) * self.width / bytes_per_second
+        passes = (3.0 if operator.backward else 1.0) + (1.0 if operator.recomputed else 0.0)
+        return passes * max(2.0 * operator.macs * self.images / operations, moved)
+
+    def moved(self, operator: Operator) -> float:
+        """Seconds of a kernel that memory bounds, forward and backward."""
+        kind = operator.kind
+        forward, backward = _PASSES.get(kind, (0.0, 0.0))
+        if forward:
+            width = 4.0 if self.autocast and kind in _IN_FP32 else self.width
+            passes = forward + (backward if operator.backward else 0.0)
+            elements = operator.outputs * passes * self.constants.of("norm_passes", kind)
+        else:
+            width = self.stream if kind in ("elementwise", "copy") else self.width
+            passes = self.constants.of("elementwise_passes", kind) if operator.backward else 1.0
+            elements = (operator.inputs + operator.outputs) * passes
+        return elements * width * self.images / self.bandwidth
+
+    def _look_up(self, kind: str) -> tuple[float, float]:
+        efficiency = self.constants.of("efficiency.tensor" if self.tensor else "efficiency.fp32", kind)
+        memory = self.constants.of("matrix_memory", kind)
+        self._rates[kind] = (self.peak * efficiency, self.bandwidth * memory)
+        return self._rates[kind]
