@@ -126,8 +126,8 @@ def _attention(
         machine.architecture, constants.attention_forward_share["any"]
     )
     narrow = min(1.0, 0.6 + 0.4 * shape.head_dim / 128)
-    wanted = ("tf32", "fp32") if kernels.plain.width == 4.0 else ("bf16", "fp16", "fp32")
-    rate = next(machine.rates[dtype] for dtype in wanted if dtype in machine.rates)
+    # Fused attention keeps 16 bits where the products have 8 or 4.
+    rate = machine.rates[kernels.plain_dtype]
     share = pick(table, kernels.attention) * narrow * power_share(machine, constants)
     return work.score_flops / (rate * share)
 

@@ -25,6 +25,7 @@ class Kernels:
     host: str
     attention: str
     dtype: str
+    plain_dtype: str
     product: Rate
     plain: Rate
     memory_bytes_per_second: float
@@ -39,6 +40,7 @@ def choose(recipe: Recipe, experts: bool, machine: StepMachine, constants: StepC
         host=host(recipe, experts),
         attention=_attention(recipe, machine),
         dtype=dtype,
+        plain_dtype=plain,
         product=_rate(dtype, machine, constants),
         plain=_rate(plain, machine, constants),
         memory_bytes_per_second=machine.memory_bytes_per_second * constants.memory_share,
@@ -87,9 +89,10 @@ def _attention(recipe: Recipe, machine: StepMachine) -> str:
 
 
 def _product_dtype(recipe: Recipe, machine: StepMachine) -> str:
-    """torch runs fp32 products in TF32 where the vendor's examples and recipes allow it, as nearly all do."""
+    """NVIDIA's containers let torch run fp32 products in TF32; torch of its own does not since 1.12."""
     compute = recipe.compute or "bf16"
-    return "tf32" if compute == "fp32" and "tf32" in machine.rates else compute
+    allowed = recipe.framework in ("nvidia_examples", *_MEGATRON)
+    return "tf32" if compute == "fp32" and allowed and "tf32" in machine.rates else compute
 
 
 def runs(recipe: Recipe, machine: StepMachine) -> bool:
@@ -115,7 +118,7 @@ def pick(table: Mapping[str, float], *keys: str) -> float:
 
 
 def power_share(machine: StepMachine, constants: StepConstants) -> float:
-    """Clock that a card holds over its architecture's reference: power follows clock times voltage squared."""
+    """Clock of a card over its architecture's reference: power goes with clock and voltage squared."""
     reference = constants.power_watts_per_teraflop.get(machine.architecture)
     rate = machine.rates.get("fp16", machine.rates.get("bf16"))
     if machine.power_watts is None or reference is None or rate is None:
