@@ -35,6 +35,8 @@ def describe_vision(name: str, asked: Asked) -> Network | None:
     """``name``: lower or upper case, with - or _; family and model may stand together ("faster-rcnn
     R50-FPN")."""
     key = re.sub(r"[\s_]+", "-", name.lower())
+    # "Faster R-50-FPN" for Faster R-CNN with ResNet-50
+    key = re.sub(r"(?<![a-z])(fast|faster|mask|cascade|cascade-mask)-(?=[rx]-?\d)", r"\1-rcnn-", key)
     if (listed := _classifier(name, asked)) is not None:
         return listed
     if "stable-diffusion" in key or "sdxl" in key:

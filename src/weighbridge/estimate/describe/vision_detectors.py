@@ -160,7 +160,7 @@ def detector(key: str, asked: Asked) -> Network | None:
     two_stages = kind != "rpn" or "ga-faster" in key
     if not ("fast-rcnn" in key and "faster" not in key and "rpn" not in key):
         with walk.holding(levels if two_stages else []):
-            det.rpn(walk, levels)
+            det.rpn(walk, levels, tried=9 if _guided(key) else None)
     if two_stages:
         heads = _heads(key, asked, kind)
         det.roi_heads(walk, heads, levels=levels)
@@ -203,10 +203,16 @@ def _heads(key: str, asked: Asked, kind: str | None) -> det.Heads:
     )
 
 
+def _guided(key: str) -> bool:
+    """Guided anchoring predicts one anchor per position and tries nine."""
+    return re.search(r"(?<![a-z])ga-|guided", key) is not None
+
+
 def _dense(key: str, kind: str | None, group: bool) -> det.Dense:
     if kind in _ANCHORS:
-        anchors = 1 if kind == "fsaf" else 9
-        return det.Dense(anchors=anchors, extras=0)
+        if _guided(key):
+            return det.Dense(box=8, extras=1, tried=9)
+        return det.Dense(anchors=1 if kind == "fsaf" else 9, extras=0)
     if kind == "reppoints":
         return det.Dense(stacked=3, norm="group", box=18, extras=18)
     norm = "group" if kind != "fovea" or group else "none"

@@ -78,7 +78,10 @@ def hr_fpn(walk: Walk, maps: Sequence[Map], width: int = 256, levels: int = 5, s
     return out
 
 
-def rpn(walk: Walk, maps: Sequence[Map], anchors: int = 3, width: int | None = None) -> None:
+def rpn(
+    walk: Walk, maps: Sequence[Map], anchors: int = 3, width: int | None = None, *, tried: int | None = None
+) -> None:
+    """``tried``: boxes per position that targets are sought for, where those are more than are predicted."""
     for x in maps:
         y = walk.relu(walk.conv(x, width or x.channels, 3, bias=True))
         shared(
@@ -89,7 +92,7 @@ def rpn(walk: Walk, maps: Sequence[Map], anchors: int = 3, width: int | None = N
     # Per anchor: labels, weights, deltas and their copies over the batch (label 8, weights 4, targets 2 x
     # 16 bytes).
     walk.losses(boxes * 60.0)
-    assignment(walk, boxes)
+    assignment(walk, boxes * (tried or anchors) / anchors)
 
 
 def shared(walk: Walk, call: object) -> None:
@@ -196,6 +199,7 @@ class Dense:
     extras: int = 1
     width: int = 256
     class_copies: float = 4.0
+    tried: int | None = None
 
 
 def dense_head(walk: Walk, maps: Sequence[Map], head: Dense) -> None:
@@ -223,7 +227,7 @@ def dense_head(walk: Walk, maps: Sequence[Map], head: Dense) -> None:
     assert first is not None
     walk.parameters, walk.trainable, walk.tensors = first
     walk.losses(FLOAT * scores)
-    assignment(walk, sum(x.pixels for x in maps) * head.anchors)
+    assignment(walk, sum(x.pixels for x in maps) * (head.tried or head.anchors))
 
 
 def ssd_head(walk: Walk, maps: Sequence[Map], anchors: Sequence[int], classes: int = 81) -> None:
