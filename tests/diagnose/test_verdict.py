@@ -214,3 +214,14 @@ def test_communication_that_was_seen_does_not_shrink_with_more_gpus(build) -> No
     }
     here = next(row for row in diagnose(build(rows)).counterfactuals if row.brings == "in_this_box")
     assert here.speed_up.high == pytest.approx(1 / (0.3 + 0.35))
+
+
+def test_an_evaluation_logged_as_data_time_is_no_data_wait(build) -> None:
+    rows = waiting(0.5, 0.01) | {"line": [2 * n for n in range(20)]}
+    rows["step_seconds"][10], rows["data_wait_seconds"][10] = 9.0, 8.5
+    evaluation = [Event(kind="evaluation", line=19, seconds=420.0)]
+    view = build(rows, events=evaluation, details={"waits_with_evaluation_inside": 1})
+    diagnosis = diagnose(view)
+    assert diagnosis.verdict == "compute"
+    assert diagnosis.data_wait.share == pytest.approx(0.02)
+    assert "diagnose.waits_with_evaluation" in codes(diagnosis)

@@ -23,8 +23,7 @@ def diagnose(view: RunView) -> Diagnosis:
     signals = read_signals(view)
     memory = memory_use(view)
     decision = decide(signals)
-    on_gpu = view.run.details.get("cuda_available") is not False
-    changes = counterfactuals(signals, on_gpu=on_gpu)
+    changes = counterfactuals(signals, on_gpu=signals.on_gpu)
     return Diagnosis(
         run=view.run.id,
         verdict=decision.verdict,

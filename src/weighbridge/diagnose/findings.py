@@ -224,13 +224,18 @@ def _sampled(signals: Signals, *uses: DeviceUse) -> tuple[Evidence, ...]:
 
 
 def _on_cpu(signals: Signals, decision: Decision) -> Iterator[Finding]:
-    if signals.run.details.get("cuda_available") is False:
+    if not signals.on_gpu:
         yield _finding(signals, "diagnose.on_cpu", "warning")
 
 
 def _statistic(signals: Signals, decision: Decision) -> Iterator[Finding]:
     if signals.windows and signals.run.step_statistic == "median":
         yield _finding(signals, "diagnose.windows_are_medians", "note")
+
+
+def _mixed(signals: Signals, decision: Decision) -> Iterator[Finding]:
+    if signals.rows_with_evaluation:
+        yield _finding(signals, "diagnose.waits_with_evaluation", "note", rows=signals.rows_with_evaluation)
 
 
 def _unused(signals: Signals, decision: Decision) -> Iterator[Finding]:
@@ -241,7 +246,7 @@ def _unused(signals: Signals, decision: Decision) -> Iterator[Finding]:
 
 FINDINGS: tuple[Callable[[Signals, Decision], Iterator[Finding]], ...] = (
     _data_wait, _wait_manner, _cold, _printed, _communication, _gap, _outside, _mostly_gaps, _few, _restarts,
-    _devices, _on_cpu, _statistic, _unused,
+    _devices, _on_cpu, _statistic, _mixed, _unused,
 )  # fmt: skip
 
 

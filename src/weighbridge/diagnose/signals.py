@@ -57,8 +57,16 @@ class Signals:
     step_median_seconds: float | None
     occupied: Identity | None
     evaluations: int
+    rows_with_evaluation: int
     devices: tuple[DeviceUse, ...]
     evidence: Evidence | None
+
+    @property
+    def on_gpu(self) -> bool:
+        """False only where the source says that no accelerator of any make was there."""
+        details = self.run.details
+        others = any(value is True for name, value in details.items() if name.endswith("_available"))
+        return details.get("cuda_available") is not False or others
 
     @property
     def cold_start_share(self) -> float:
@@ -82,13 +90,18 @@ class Signals:
 def read_signals(view: RunView) -> Signals:
     """Ask the store what causes need; at most some tens of thousands of rows come into memory."""
     table = view.windows(phase=TRAIN)
-    rows = [index for index, seconds in enumerate(table["step_seconds"]) if _number(seconds)]
+    events = view.events()
+    mixed = _rows_with_evaluation_inside(view.run, table, events)
+    rows = [
+        index
+        for index, seconds in enumerate(table["step_seconds"])
+        if _number(seconds) and index not in mixed
+    ]
     windows = tuple(_window(table, index) for index in rows)
     cold = tuple(cold_windows(windows))
     warm = [index for index, is_cold in zip(rows, cold, strict=True) if not is_cold]
     step, undivided = _step_identity(table, warm)
     gaps = _gaps(table, warm) if not undivided else []
-    events = view.events()
     evaluations = [event for event in events if event.kind == "evaluation"]
     return Signals(
         run=view.run,
@@ -105,9 +118,27 @@ def read_signals(view: RunView) -> Signals:
         step_median_seconds=view.quantile("step_seconds", 0.5),
         occupied=_occupied(view, table, windows, events),
         evaluations=len(evaluations),
+        rows_with_evaluation=len(mixed),
         devices=tuple(view.devices()) if view.run.sample_rows else (),
         evidence=_evidence(view.run, table, rows),
     )
+
+
+def _rows_with_evaluation_inside(run: Run, table: dict[str, list[Any]], events: Sequence[Event]) -> set[int]:
+    """Rows whose wait holds a whole evaluation: some runners evaluate while the next batch is "awaited".
+
+    Only where the reader has met that in this source (``details.waits_with_evaluation_inside``): the first
+    row after each evaluation is then no measure of the data path.
+    """
+    if not run.details.get("waits_with_evaluation_inside"):
+        return set()
+    ends = sorted(event.line for event in events if event.kind == "evaluation" and event.line is not None)
+    lines = table["line"]
+    found = set()
+    for index in range(1, len(lines)):
+        if any(lines[index - 1] < end < lines[index] for end in ends):
+            found.add(index)
+    return found
 
 
 def _number(value: Any) -> bool:
