@@ -5,6 +5,7 @@ Computes, does not judge: thresholds live in ``verdict``.
 
 from __future__ import annotations
 
+import bisect
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,11 +135,11 @@ def _rows_with_evaluation_inside(run: Run, table: dict[str, list[Any]], events: 
         return set()
     ends = sorted(event.line for event in events if event.kind == "evaluation" and event.line is not None)
     lines = table["line"]
-    found = set()
-    for index in range(1, len(lines)):
-        if any(lines[index - 1] < end < lines[index] for end in ends):
-            found.add(index)
-    return found
+    return {
+        index
+        for index in range(1, len(lines))
+        if bisect.bisect_left(ends, lines[index]) > bisect.bisect_right(ends, lines[index - 1])
+    }
 
 
 def _number(value: Any) -> bool:
