@@ -1,4 +1,4 @@
-"""The public measured rows of vision: what the issue asks for holds, nothing is guessed where it must not be."""
+"""The public measured rows of vision: what the issue asks for holds, and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from weighbridge.facts.vision_constants import load_vision_constants, vision_pro
 ROW = {
     "framework": "mmdet", "framework_version": "mmdet==3.3.0",
     "source_repo": "open-mmlab/mmdetection",
-    "precision": "fp16 AMP", "optimizer": "SGD", "batch_per_gpu": "2", "n_gpus": "8", "channels_last": "",
+    "precision": "fp16 AMP",
+    "optimizer": "SGD", "batch_per_gpu": "2", "n_gpus": "8", "channels_last": "",
     "compile": "", "input_size": "(1333, 800)", "family": "faster-rcnn", "model": "", "config_name": "a_r50.py",
     "gpu": "V100 (size not stated)",
 }  # fmt: skip
