@@ -166,7 +166,10 @@ def answer(d: Described, constants: VisionConstants) -> VisionMemory | Unanswere
     if d.recipe.framework == "caffe2":
         return Unanswered(("counter not comparable",))
     network = network_for(d, most=True)
-    return Unanswered((network,)) if isinstance(network, str) else vision_memory(network, d.recipe, constants)
+    if isinstance(network, str):
+        return Unanswered((network,))
+    card = vision_card(card_name(d.row))
+    return vision_memory(network, d.recipe, constants, card_bytes=card.memory_bytes if card else None)
 
 
 def time_answer(d: Described, constants: VisionConstants) -> VisionTime | Unanswered:

@@ -34,7 +34,9 @@ class Operator:
     brings back,
     listed at the block's last operator. ``workspace_bytes`` are what the library's algorithm asks for
     beside its maps
-    (per image, and once for transformed weights). ``backward`` False: frozen, or nothing below it wants a
+    (per image, and once for transformed weights). ``searched_bytes``: the same for
+    the largest algorithm that a search over all of them tries. ``backward`` False: frozen, or nothing below
+    it wants a
     gradient.
     """
 
@@ -50,6 +52,8 @@ class Operator:
     gradient_bytes: float = 0.0
     workspace_bytes: float = 0.0
     workspace_fixed_bytes: float = 0.0
+    searched_bytes: float = 0.0
+    searched_fixed_bytes: float = 0.0
     backward: bool = True
     recomputed: bool = False
 

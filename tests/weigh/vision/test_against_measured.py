@@ -15,7 +15,8 @@ ROW = {
     "source_repo": "open-mmlab/mmdetection",
     "precision": "fp16 AMP",
     "optimizer": "SGD", "batch_per_gpu": "2", "n_gpus": "8", "channels_last": "",
-    "compile": "", "input_size": "(1333, 800)", "family": "faster-rcnn", "model": "", "config_name": "a_r50.py",
+    "compile": "", "input_size": "(1333, 800)", "family": "faster-rcnn", "model": "",
+    "config_name": "a_r50.py",
     "gpu": "V100 (size not stated)",
 }  # fmt: skip
 

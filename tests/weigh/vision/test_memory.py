@@ -99,6 +99,31 @@ def test_winograd_asks_for_two_and_a_quarter_maps_beside_its_own():
     assert walk.operators[-1].workspace_fixed_bytes == 36 * 16 * 32 * 4
 
 
+def test_a_search_over_kernels_tries_fourier_transforms_where_they_fit_the_card():
+    walk = Walk("search")
+    walk.searches = True
+    walk.conv(walk.image(30, 30), 16, 3)
+    # 30 + 2 on the next power of two is 32 a side, complex numbers of 8 bytes.
+    assert walk.operators[-1].searched_bytes == 32 * 32 * 8 * (3 + 16)
+    assert walk.operators[-1].searched_fixed_bytes == 32 * 32 * 8 * 3 * 16
+    network, recipe = walk.network(), replace(RECIPE, images=1)
+    small, large = (vision_memory(network, recipe, CONSTANTS, card_bytes=size) for size in (1e5, 1e9))
+    assert isinstance(small, VisionMemory)
+    assert isinstance(large, VisionMemory)
+    assert large.allocated.value > 32 * 32 * 8 * 3 * 16 > small.allocated.value
+
+
+def test_guided_anchors_are_sought_targets_for_three_times_as_many_boxes():
+    plain, guided = (
+        describe_vision(name, Asked(height=800, width=1344, framework="mmdet-0"))
+        for name in ("rpn R-50-FPN", "guided-anchoring R-50-FPN GA-RPN")
+    )
+    assert plain is not None
+    assert guided is not None
+    most = [max(o.workspace_fixed_bytes for o in n.operators if o.kind == "copy") for n in (plain, guided)]
+    assert most[1] == pytest.approx(3 * most[0])
+
+
 def test_states_of_fp32_sgd_are_12_bytes_a_parameter_and_16_with_ddp():
     network = describe_vision("retinanet_r50_fpn_1x_coco", Asked(height=800, width=1344))
     assert network is not None

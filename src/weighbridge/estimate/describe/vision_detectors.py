@@ -222,6 +222,8 @@ def _dense(key: str, kind: str | None, group: bool) -> det.Dense:
 
 def _own_backbone(key: str, kind: str, asked: Asked) -> Network | None:
     walk = Walk(key, autocast=asked.autocast, checkpointing=asked.checkpointing)
+    # MMDetection's SSD configs set cudnn_benchmark: their images have one size.
+    walk.searches = kind == "ssd" and asked.framework == "mmdet"
     x = walk.image(asked.height, asked.width)
     if kind == "ssd" and "resnet-50" in key:
         # NVIDIA's: the third stage keeps its stride of 8, the fourth is dropped.

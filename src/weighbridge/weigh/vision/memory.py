@@ -30,9 +30,16 @@ _NO_BUCKETS = ("mmdet-0", "maskrcnn-benchmark")
 
 
 def vision_memory(
-    network: Network, recipe: VisionRecipe, constants: VisionConstants
+    network: Network,
+    recipe: VisionRecipe,
+    constants: VisionConstants,
+    *,
+    card_bytes: float | None = None,
 ) -> VisionMemory | Unanswered:
-    """Bytes per device by counter, or what must be stated first."""
+    """Bytes per device by counter, or what must be stated first.
+
+    ``card_bytes`` bounds what a search over cuDNN's algorithms may ask for; None: no search is counted.
+    """
     if recipe.framework in _NOT_COMPARABLE:
         return Unanswered(("counter not comparable",))
     if recipe.images is None:
@@ -52,7 +59,7 @@ def vision_memory(
         network = _without(network, None)
     kept = network.kept_bytes * images + network.input_bytes * images
     losses = network.loss_bytes * images
-    backward, inner = _backward_peak(network, images)
+    backward, inner = _backward_peak(network, images, (card_bytes or 0.0) - fixed)
     phases = {
         "forward": fixed + kept + losses + network.fixed_bytes,
         "backward": fixed + backward + network.input_bytes * images,
@@ -125,13 +132,17 @@ def state_parts(network: Network, recipe: VisionRecipe) -> dict[str, float]:
     return parts
 
 
-def _backward_peak(network: Network, images: float) -> tuple[float, float]:
+def _backward_peak(network: Network, images: float, room: float) -> tuple[float, float]:
     """Largest sum of maps still kept, gradients under way and workspace; the recomputed block of where it
     is."""
     alive, best, inner = 0.0, 0.0, 0.0
     for operator in network.operators:
         alive += operator.kept_bytes * images
-        now = alive + operator.workspace_bytes * images + operator.workspace_fixed_bytes
+        workspace = operator.workspace_bytes * images + operator.workspace_fixed_bytes
+        searched = operator.searched_bytes * images + operator.searched_fixed_bytes
+        if searched > workspace and alive + searched < room:
+            workspace = searched  # what does not fit is not tried
+        now = alive + workspace
         if operator.backward:
             now += (operator.inner_bytes + operator.gradient_bytes) * images
         if now > best:

@@ -16,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import ceil, log2
 
 from weighbridge.schema.vision import Kind, Network, Operator
 
 _WINOGRAD = 36 / 16
+_LONGEST_TRANSFORM = 256
+_COMPLEX_BYTES = 8.0
 
 
 class Map:
@@ -60,6 +63,16 @@ def pooled(size: float, kernel: int, stride: int, padding: int, dilation: int = 
     return int(-(-span // stride) if ceil else span // stride) + 1
 
 
+def fourier(x: Map, out: float, high: int, wide: int) -> tuple[float, float]:
+    """Bytes per image and once of a convolution by Fourier transform: every map and every pair of channels as
+    complex numbers on the next power of two; cuDNN offers it up to 256 a side."""
+    side = [2.0 ** ceil(log2(size + kernel - 1)) for size, kernel in ((x.height, high), (x.width, wide))]
+    if max(side) > _LONGEST_TRANSFORM:
+        return 0.0, 0.0
+    each = side[0] * side[1] * _COMPLEX_BYTES
+    return each * (x.channels + out) * x.items, each * x.channels * out
+
+
 class Walk:
     def __init__(
         self,
@@ -79,6 +92,8 @@ class Walk:
         kept their input.
         """
         self.name, self.autocast, self.frozen_stages = name, autocast, frozen_stages
+        # torch.backends.cudnn.benchmark: every algorithm is tried once, with the memory that it asks for.
+        self.searches = False
         self.default_norm, self.checkpointing = norm, checkpointing
         self.group_norm_maps = group_norm_maps
         self.operators: list[Operator] = []
@@ -136,6 +151,7 @@ class Walk:
         inputs: float | None = None,
         workspace: float = 0.0,
         workspace_fixed: float = 0.0,
+        searched: tuple[float, float] = (0.0, 0.0),
     ) -> Map:
         self.operators.append(
             Operator(
@@ -149,6 +165,8 @@ class Walk:
                 gradient_bytes=self.held_bytes + (y.size if y.grad else 0.0) + (x.size if x.grad else 0.0),
                 workspace_bytes=workspace,
                 workspace_fixed_bytes=workspace_fixed,
+                searched_bytes=searched[0],
+                searched_fixed_bytes=searched[1],
                 backward=y.grad,
                 recomputed=self._inside > 0,
             )
@@ -255,6 +273,9 @@ class Walk:
         )
         kept = self.keep(x) if not self.frozen else 0.0
         workspace, fixed = 0.0, 0.0
+        searched = (0.0, 0.0)
+        if self.searches and kind == "conv" and stride == 1 and dilation == 1 and high > 1:
+            searched = fourier(x, out, high, wide)
         if kind == "conv" and high == wide == 3 and stride == 1 and dilation == 1 and x.bytes_each >= 4:
             # Winograd F(4x4, 3x3), not fused: 6x6 values stand for 4x4 of either map, 36 for 9 weights.
             workspace, fixed = _WINOGRAD * (x.size + y.size), 4.0 * weights * x.bytes_each
@@ -263,6 +284,7 @@ class Walk:
         return self.emit(
             kind, x, y, macs=y.elements * weights / out, weights=weights, narrowest=each, kept=kept,
             workspace=workspace, workspace_fixed=fixed,
+            searched=searched,
         )  # fmt: skip
 
     def transposed(self, x: Map, out: float, kernel: int, stride: int, bias: bool = True) -> Map:
