@@ -5,9 +5,13 @@ The only place that turns a WeighbridgeError into text on stderr and an exit cod
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import signal
 import sys
-from typing import Any
+from types import FrameType
+from typing import Any, Final
 
 import click
 
@@ -23,9 +27,16 @@ VERBS: tuple[tuple[str, str], ...] = (
     ("runs", "weighbridge.cli.runs"),
     ("diagnose", "weighbridge.cli.diagnose"),
     ("brief", "weighbridge.cli.brief"),
+    ("estimate", "weighbridge.cli.estimate"),
+    ("fit", "weighbridge.cli.fit"),
+    ("machines", "weighbridge.cli.machines"),
     ("doctor", "weighbridge.cli.doctor"),
     ("demo", "weighbridge.cli.demo"),
 )
+
+
+# What a batch system, a closing terminal and a person at the keyboard send.
+_ENDING_SIGNALS: Final = ("SIGTERM", "SIGHUP")
 
 
 class Verbs(click.Group):
@@ -76,14 +87,36 @@ def build() -> click.Group:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command line and leave with its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    _end_in_order()
+    for stream in (sys.stdout, sys.stderr):
+        # A stream of another encoding (GBK, ASCII) gets "?" for what it cannot hold; a closed one is None.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     language.set_from(arguments)
     sys.exit(run(arguments))
+
+
+def _end_in_order() -> None:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does, so that no temporary folder stays behind."""
+    for name in _ENDING_SIGNALS:
+        number = getattr(signal, name, None)
+        # nohup has told us to ignore the hang-up: leave it so.
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    # A second one must not break into the clearing up.
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:
     """Run a command line; the exit code is returned (see ``errors``)."""
     try:
         result: Any = build().main(arguments, prog_name="weighbridge", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as leave:
         return int(leave.exit_code)
     except click.ClickException as error:
@@ -101,8 +134,24 @@ def run(arguments: list[str]) -> int:
         # Click's answer to a reader of our output that left (| head), after silencing both streams. Its
         # code 1 would read as "the answer is no".
         return EXIT_OK
+    except OSError as error:
+        # Everything else that the system refuses is caught where it is known what was being done.
+        place = error.filename if error.filename is not None else text("cli.standard_output")
+        _say(text("cli.error", sentence=text("cli.refused", path=place, reason=error.strerror or str(error))))
+        _drop_output()
+        return EXIT_BAD_INPUT
     return result if isinstance(result, int) else EXIT_OK
 
 
 def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
+    # Nobody is left to be told when stderr is full or gone; the exit code still speaks.
+    with contextlib.suppress(OSError):
+        click.echo(sentence, err=True)
+
+
+def _drop_output() -> None:
+    """Send what stdout still holds nowhere: Python would complain about it again when it leaves."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,7 +1,7 @@
 """A Description held against every card of the catalogue: what fits, what a change would do, what cannot.
 
-Also the small-card trap as sentences: the largest batch, the longest input and the step rate that a small card
-leaves, and whether more of them would lift the limit.
+Also the small-card trap as sentences: the largest batch, the longest input and the step rate that a small
+card leaves, and whether more of them would lift the limit.
 """
 
 from __future__ import annotations
@@ -91,15 +91,25 @@ def catalogue(every: bool = False) -> tuple[GpuFact, ...]:
 
 
 def smallest_card(task: Description) -> str | None:
-    """The smallest card that surely fits as asked; of one size the one whose facts are surest."""
+    """The smallest card that surely fits as asked; of one size the one whose facts are surest.
+
+    Only cards of the vendor whose runs stand behind the constants.
+    """
     found = None
     for fact in catalogue():
+        if not measured_vendor(fact):
+            continue
         size = card_bytes(fact).value or 0.0
         if found is not None and size > found[0] * 1.02:
             break
         if fits(task, card_bytes(fact)) is True and (found is None or fact.confidence < found[1]):
             found = (size, fact.confidence, fact.id)
     return None if found is None else found[2]
+
+
+def measured_vendor(fact: GpuFact) -> bool:
+    """Whether measured runs on this vendor's cards stand behind the kernel's constants."""
+    return fact.vendor.lower() == "nvidia"
 
 
 def fit_table(task: Description, gpus: Sequence[GpuFact] | None = None) -> FitTable:
@@ -111,7 +121,9 @@ def fit_table(task: Description, gpus: Sequence[GpuFact] | None = None) -> FitTa
     first = answers(task, cards[-1])
     known = _Known()
     rows = [_row(task, fact, known) for fact in cards]
-    reference = next((row for row in rows if row.verdict == "fits" and row.relative_rate), None)
+    measured = {fact.id for fact in cards if measured_vendor(fact)}
+    fitting = [row for row in rows if row.verdict == "fits" and row.relative_rate]
+    reference = next((row for row in fitting if row.gpu in measured), fitting[0] if fitting else None)
     base = reference.relative_rate if reference is not None else None
     rows = [
         replace(row, relative_rate=row.relative_rate / base if row.relative_rate and base else None)
@@ -191,7 +203,6 @@ def _why(verdict: CardVerdict, memory: MemoryFit, told: Advice) -> Finding:
         low=memory.allocated_bytes.low,
         card=card.value,
         part=f"estimate.part.{largest.part}",
-        part_bytes=largest.alive_bytes.value,
     )
 
 
@@ -234,7 +245,9 @@ def _trap(task: Description, row: CardFit, reference: CardFit) -> list[Finding]:
     wanted = round(asked * _NEXT_INPUT[task.kind] / 32) * 32
     largest = reference.advice.longest if reference.advice else 0
     if row.advice.longest < wanted <= largest:
-        told.append(_finding("estimate.trap.input", gpu=row.gpu, now=asked, wanted=wanted, largest=reference.gpu))
+        told.append(
+            _finding("estimate.trap.input", gpu=row.gpu, now=asked, wanted=wanted, largest=reference.gpu)
+        )
     return told
 
 

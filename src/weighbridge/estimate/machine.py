@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 
 from weighbridge.errors import InputError
-from weighbridge.facts import GpuFact, candidates, find_gpu, gpu_from_fact, gpu_memory
+from weighbridge.facts import GpuFact, candidates, find_gpu, gpu_from_fact, gpu_memory, load_gpus
 from weighbridge.schema.machine import Machine, NodeGroup
 from weighbridge.schema.node import Node
 from weighbridge.units import GB, Quantity
 
 
 def card_named(name: str) -> GpuFact:
-    """The one card that ``name`` means. Raises InputError with the cards it may mean, or the nearest names."""
+    """The card that ``name`` means. Raises InputError with the cards it may mean, or the nearest names."""
     found = find_gpu(name)
     if found is not None:
         return found
     near = candidates(name)
     if not near:
+        asked = name.strip().upper()
+        written = get_close_matches(asked, [fact.id.upper() for fact in load_gpus()], n=5, cutoff=0.4)
+        if written:
+            raise InputError("estimate.unknown_gpu_near", name=name, near=written)
         raise InputError("estimate.unknown_gpu", name=name)
     exact = any(name.strip().lower() in fact.id.lower() for fact in near)
     code = "estimate.open_gpu" if exact else "estimate.unknown_gpu_near"
@@ -35,9 +40,7 @@ def _card_bytes(name: str, memory_gigabytes: float, devices: int) -> Quantity:
     if found is not None:
         return found
     # Ids are unique but may read like another card's name; the sheet's figure then stands.
-    return Quantity(
-        value=memory_gigabytes * GB / devices, unit="bytes", origin="catalogue"
-    )
+    return Quantity(value=memory_gigabytes * GB / devices, unit="bytes", origin="catalogue")
 
 
 def machine_of(fact: GpuFact, gpus: int, gpus_per_node: int | None = None) -> Machine:

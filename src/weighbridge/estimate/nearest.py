@@ -1,4 +1,4 @@
-"""Published measurements near to a task, with our error on each. None are shipped yet: the answer is empty."""
+"""Published measurements near to a task, with our error on each. None are shipped yet."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from weighbridge.estimate.weigh import batch_of, memory_of, with_batch
 from weighbridge.schema.description import Description
 from weighbridge.schema.estimate import Advice, Change
 from weighbridge.schema.finding import Finding
+from weighbridge.schema.recipe import Sharding
 from weighbridge.units import Quantity
 
 _MOST_BATCH: Final = 1 << 16
@@ -98,7 +99,8 @@ def cheapest_change(task: Description, card: Quantity) -> Change | None:
 
 
 def _try(task: Description, card: Quantity, variants: tuple[Variant, ...]) -> Change | None:
-    changed, steps = task, []
+    changed = task
+    steps: list[Finding] = []
     for variant in variants:
         if variant is smaller_batch:
             continue
@@ -163,9 +165,13 @@ def eight_bit_optimizer(task: Description) -> Description | None:
 
 def sharded_states(task: Description) -> Description | None:
     many = (task.layout.data_parallel or 1) > 1
-    if task.kind == "vision" or not many or task.recipe.sharding not in (None, "none", "ddp", "zero1", "zero2"):
+    if (
+        task.kind == "vision"
+        or not many
+        or task.recipe.sharding not in (None, "none", "ddp", "zero1", "zero2")
+    ):
         return None
-    sharding = "zero3" if (task.recipe.sharding or "").startswith("zero") else "fsdp"
+    sharding: Sharding = "zero3" if (task.recipe.sharding or "").startswith("zero") else "fsdp"
     return replace(task, recipe=replace(task.recipe, sharding=sharding))
 
 

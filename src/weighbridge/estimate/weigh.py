@@ -22,7 +22,7 @@ from weighbridge.facts.step_constants import load_step_tables
 from weighbridge.facts.step_machine import Joined, step_machine
 from weighbridge.facts.vision_constants import load_vision_constants, vision_card_of
 from weighbridge.schema.description import Description
-from weighbridge.schema.finding import Finding
+from weighbridge.schema.finding import Finding, Parameter
 from weighbridge.schema.fit import Fit, MemoryFit, Provenance
 from weighbridge.schema.memory_constants import FrameworkDefault
 from weighbridge.schema.prediction import Versions
@@ -79,9 +79,9 @@ class Answers:
 def weigh(task: Description | str, gpu: GpuFact | str, **options: Any) -> Fit:
     """Memory and step time of ``task`` on GPUs of one model.
 
-    ``task`` is a Description, a model's name, a path to a config.json or to a description file; ``options`` are
-    those of ``estimate.describe.options`` (batch, sequence, precision, gpus, tp, ...). Raises InputError with one
-    sentence for what cannot be read or cannot be, and names what must be said.
+    ``task`` is a Description, a model's name, a path to a config.json or to a description file; ``options``
+    are those of ``estimate.describe.options`` (batch, sequence, precision, gpus, tp, ...). Raises InputError
+    with one sentence for what cannot be read or cannot be, and names what must be said.
     """
     fact = card_named(gpu) if isinstance(gpu, str) else gpu
     if isinstance(task, str):
@@ -104,9 +104,7 @@ def answers(task: Description, fact: GpuFact) -> Answers:
     return Answers(found, _language_step(task, fact, joined), joined)
 
 
-def memory_answer(
-    task: Description, card: Quantity
-) -> MemoryEstimate | VisionMemory | Missing | Unanswered:
+def memory_answer(task: Description, card: Quantity) -> MemoryEstimate | VisionMemory | Missing | Unanswered:
     if task.kind == "vision":
         assert task.vision is not None
         return vision_memory(vision_network(task), task.vision, load_vision_constants())
@@ -131,7 +129,9 @@ def memory_of(task: Description, card: Quantity) -> MemoryFit | None:
 
 def vision_network(task: Description) -> Network:
     """The network at the task's image size. Raises InputError when it cannot be laid out at that size."""
-    assert task.vision is not None and task.network is not None and task.image is not None
+    assert task.vision is not None
+    assert task.network is not None
+    assert task.image is not None
     half = task.vision.precision in ("amp_bf16", "amp_fp16", "bf16")
     network = network_of(
         task.network,
@@ -141,7 +141,8 @@ def vision_network(task: Description) -> Network:
         checkpointing=task.layout.checkpointing == "full",
     )
     if network is None:
-        raise InputError("estimate.unknown_model", name=task.network, near=())
+        height, width = task.image
+        raise InputError("estimate.layout_size", name=task.network, height=height, width=width)
     return network
 
 
@@ -219,10 +220,8 @@ def guesses_of(task: Description, fact: GpuFact, found: Answers) -> list[Finding
             guesses.append(Finding(code="estimate.guess.no_dtype", severity="warning", params={**params}))
     if found.joined is not None and task.gpus > found.joined.machine.domain:
         machine = found.joined.machine
-        rate = Quantity(
-            value=machine.network_bytes_per_second, unit="bytes_per_second", origin="estimated"
-        )
-        told = {"domain": machine.domain, "rate": rate}
+        rate = Quantity(value=machine.network_bytes_per_second, unit="bytes_per_second", origin="estimated")
+        told: dict[str, Parameter] = {"domain": machine.domain, "rate": rate}
         guesses.append(Finding(code="estimate.guess.network", severity="warning", params={**told}))
     if fact.vendor.lower() != "nvidia":
         vendor = {"vendor": fact.vendor}
@@ -237,6 +236,11 @@ def _recipe_guesses(task: Description, found: Answers) -> list[Finding]:
     filled, _ = fill(task.recipe, table)
     assumed = dict.fromkeys((*getattr(found.memory, "assumed", ()), *getattr(found.step, "assumed", ())))
     guesses = []
+    if {"master", "compute"} <= set(assumed):
+        assumed.pop("master")
+        said = f"{filled.compute}-mixed" if filled.master == "fp32" else filled.compute
+        assumed.pop("compute")
+        guesses.append(_guess("precision", said, _WHERE))
     for name in assumed:
         if _matters(name, task, filled):
             value = getattr(filled, name, None)
@@ -249,9 +253,7 @@ def _recipe_guesses(task: Description, found: Answers) -> list[Finding]:
     return guesses
 
 
-def _source(
-    table: tuple[FrameworkDefault, ...], name: str, value: object, framework: str | None
-) -> str:
+def _source(table: tuple[FrameworkDefault, ...], name: str, value: object, framework: str | None) -> str:
     for default in table:
         if default.field == name and default.value == value and default.framework in ("any", framework):
             return default.source
@@ -281,7 +283,9 @@ _VISION_VALUE: Final = {"precision": "fp32", "optimizer": "sgd"}
 
 def _guess(name: str, value: object, source: str) -> Finding:
     weighty = name in _WEIGHTY or name in ("lora_rank", "lora_targets")
-    said = value if isinstance(value, str | int | float) and not isinstance(value, bool) else str(value).lower()
+    said = (
+        value if isinstance(value, str | int | float) and not isinstance(value, bool) else str(value).lower()
+    )
     return Finding(
         code="estimate.guess" if value is not None else "estimate.guess.part",
         severity="warning" if weighty else "note",
@@ -317,9 +321,10 @@ def with_batch(task: Description, batch: int, accumulation: int | None = None) -
     if task.vision is not None:
         return replace(task, vision=replace(task.vision, images=batch))
     recipe = replace(task.recipe, micro_batch=batch)
-    return replace(task, recipe=recipe if accumulation is None else replace(recipe, accumulation=accumulation))
+    return replace(
+        task, recipe=recipe if accumulation is None else replace(recipe, accumulation=accumulation)
+    )
 
 
 def batch_of(task: Description) -> int | None:
     return task.vision.images if task.vision is not None else task.recipe.micro_batch
-

@@ -1,7 +1,7 @@
 """Public language models by name: the shipped table, and how names are compared.
 
-``meta-llama/Llama-3.1-8B-Instruct`` and ``llama-3.1-8b`` mean one network; ``Mistral-7B-v0.3`` and ``v0.1`` do
-not. A name that nothing fits has nearest names, never a guess.
+``meta-llama/Llama-3.1-8B-Instruct`` and ``llama-3.1-8b`` mean one network; ``Mistral-7B-v0.3`` and ``v0.1``
+do not. A name that nothing fits has nearest names, never a guess.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from weighbridge.schema.model import ModelShape
 FILE: Final = Path(__file__).parent / "data" / "models.yaml"
 # What a name may carry without meaning another network: what was trained into it, and its file format.
 _SAME_NETWORK: Final = (
-    r"(?<=[-_ 0-9a-z])[-_ ](hf|base|instruct|chat|it|pt|[0-9]+k|sft|dpo|bf16|fp16|awq|gptq|gguf|bnb|4bit)(?=$|[-_ ])"
+    r"(?<=[-_ 0-9a-z])[-_ ](hf|base|instruct|chat|it|pt|[0-9]+k|sft|dpo|bf16|fp16|awq|gptq|gguf|bnb|4bit)"
+    r"(?=$|[-_ ])"
 )
 
 
@@ -80,7 +81,9 @@ def find_model(name: str) -> ModelFact | None:
 def nearest_models(name: str, most: int = 4) -> tuple[str, ...]:
     """Names of the table that are written most like ``name``."""
     asked = loose_key(name)
-    scored = [(SequenceMatcher(None, asked, loose_key(fact.name)).ratio(), fact.name) for fact in load_models()]
+    scored = [
+        (SequenceMatcher(None, asked, loose_key(fact.name)).ratio(), fact.name) for fact in load_models()
+    ]
     return tuple(found for score, found in sorted(scored, reverse=True)[:most] if score > 0.4)
 
 

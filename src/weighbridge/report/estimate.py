@@ -344,7 +344,11 @@ def fit_table_lines(found: FitTable, language: Language, *, width: int = 80) -> 
 def _card_row(row: CardFit, language: Language) -> list[Cell]:
     advice = row.advice
     why = words.finding_words(row.why, language)
-    if row.verdict in ("may_not_fit", "fits_with_change") and advice is not None and advice.change is not None:
+    if (
+        row.verdict in ("may_not_fit", "fits_with_change")
+        and advice is not None
+        and advice.change is not None
+    ):
         why = change_words(advice, language)
     step = row.step_seconds.value if row.step_seconds is not None else None
     return [
@@ -398,7 +402,10 @@ def card_lines(card: GpuFact, language: Language, *, width: int = 80) -> list[Te
     )
     gpu = gpu_from_fact(card)
     rows = [
-        [Cell(speak(f"estimate.column.{name}", language), "dim") for name in ("field", "value", "confidence", "source")]
+        [
+            Cell(speak(f"estimate.column.{name}", language), "dim")
+            for name in ("field", "value", "confidence", "source")
+        ]
     ]
     for record in (gpu, gpu.dense):
         for name in record.__dataclass_fields__:
@@ -412,7 +419,10 @@ def card_lines(card: GpuFact, language: Language, *, width: int = 80) -> list[Te
                         Cell(f"{value.source or ''} {value.date or ''}".strip()),
                     ]
                 )
-    lines = [*paragraph(title, width, style="bold"), *table(rows, (Column(), Column("right"), Column(), Column()), width)]
+    lines = [
+        *paragraph(title, width, style="bold"),
+        *table(rows, (Column(), Column("right"), Column(), Column()), width),
+    ]
     if card.aliases:
         lines += paragraph(speak("estimate.machines.also", language, names=card.aliases), width, indent=2)
     for name, reason in card.unsure.items():

@@ -1,8 +1,8 @@
 """A Description: what a user said of a training task, before any machine.
 
 For language models ``shape`` says what the network is, for vision ``network`` names it; ``recipe`` (or
-``vision``) says how it is trained and ``layout`` how it is spread. What nobody said stays None: ``weigh`` fills
-documented defaults and lists them.
+``vision``) says how it is trained and ``layout`` how it is spread. What nobody said stays None: ``weigh``
+fills documented defaults and lists them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Description:
     gpus: int = 1
     gpus_per_node: int | None = None
     shape: ModelShape | None = None
-    recipe: Recipe = Recipe()
-    layout: Layout = Layout()
+    recipe: Recipe = field(default_factory=Recipe)
+    layout: Layout = field(default_factory=Layout)
     network: str | None = None
     image: tuple[int, int] | None = None
     vision: VisionRecipe | None = None

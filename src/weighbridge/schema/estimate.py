@@ -26,8 +26,8 @@ class Change:
 class Advice:
     """``largest_batch`` fits with the upper end of the interval, ``perhaps_batch`` with its lower end.
 
-    ``longest`` is the longest sequence (tokens), or the largest image side (pixels), at the batch asked for; 0:
-    none. ``change`` is the cheapest change that makes it fit, None when it fits or none was found.
+    ``longest`` is the longest sequence (tokens) or the largest image side (pixels) at the batch asked for,
+    0 for none. ``change`` is the cheapest change that makes it fit, None when it fits or none was found.
     ``smallest_card`` is the smallest of the catalogue that fits without a change.
     """
 
@@ -40,7 +40,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A published measurement near to what was asked, and our error on it (predicted over measured, less 1)."""
+    """A published measurement near to what was asked, and our error on it (predicted / measured - 1)."""
 
     what: str
     gpu: str
@@ -71,7 +71,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFit:
-    """One card's row. ``relative_rate``: samples a second over the reference card's, batch cut to what fits."""
+    """One card's row. ``relative_rate``: samples a second over the reference's, at the batch that fits."""
 
     gpu: str
     memory_bytes: Quantity

@@ -10,7 +10,16 @@ from typing import Final
 
 from weighbridge.schema.diagnosis import Breakdown, Part
 from weighbridge.schema.finding import Finding
-from weighbridge.schema.fit import Fit, Headroom, MemoryFit, MemoryPart, MemoryPhase, PartBytes, PhaseMemory, Provenance
+from weighbridge.schema.fit import (
+    Fit,
+    Headroom,
+    MemoryFit,
+    MemoryPart,
+    MemoryPhase,
+    PartBytes,
+    PhaseMemory,
+    Provenance,
+)
 from weighbridge.schema.load import Resource
 from weighbridge.schema.vision import Said, VisionMemory, VisionTime
 from weighbridge.units import Quantity

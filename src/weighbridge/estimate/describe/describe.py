@@ -17,6 +17,7 @@ from weighbridge.estimate.describe.hf_fields import note
 from weighbridge.estimate.describe.layout import check_network, layout_of
 from weighbridge.estimate.describe.options import OPTIONS, read_options, recipe_of, refuse_key
 from weighbridge.schema.description import Description
+from weighbridge.schema.finding import Finding
 from weighbridge.schema.model import ModelShape
 
 _FILE_ENDINGS: Final = (".json", ".yaml", ".yml")
@@ -52,7 +53,8 @@ def assemble(found: Described | str, said: Mapping[str, Any], *, source: str | N
         named = find_model(found)
         if named is None:
             return _vision(found, said, source)
-        shape, notes, quant = named.shape, (), None
+        shape, quant = named.shape, None
+        notes: tuple[Finding, ...] = ()
         parameters, source = named.parameters, source or named.source
         sequence = None
     else:
@@ -130,9 +132,7 @@ def _shape(tree: Any, path: Path) -> ModelShape:
     tree.setdefault("kv_heads", tree.get("heads"))
     if "head_dim" not in tree and tree.get("heads") and tree.get("hidden"):
         if tree["hidden"] % tree["heads"]:
-            raise InputError(
-                "estimate.head_dim", file=str(path), hidden=tree["hidden"], heads=tree["heads"]
-            )
+            raise InputError("estimate.head_dim", file=str(path), hidden=tree["hidden"], heads=tree["heads"])
         tree["head_dim"] = tree["hidden"] // tree["heads"]
     needed = ("layers", "hidden", "ffn_hidden", "heads", "vocabulary")
     missing = [f"shape.{name}" for name in needed if tree.get(name) is None]
@@ -140,12 +140,14 @@ def _shape(tree: Any, path: Path) -> ModelShape:
         raise InputError("estimate.missing_fields", file=str(path), fields=missing)
     if tree.get("norm", "rms") not in ("rms", "layer"):
         raise InputError(
-            "estimate.option_choice", name="shape.norm", value=tree["norm"], near="rms", choices=("rms", "layer")
+            "estimate.option_choice",
+            name="shape.norm",
+            value=tree["norm"],
+            near="rms",
+            choices=("rms", "layer"),
         )
     if tree["heads"] % tree["kv_heads"]:
-        raise InputError(
-            "estimate.kv_heads", file=str(path), heads=tree["heads"], kv_heads=tree["kv_heads"]
-        )
+        raise InputError("estimate.kv_heads", file=str(path), heads=tree["heads"], kv_heads=tree["kv_heads"])
     if tree.get("experts") and not tree.get("experts_per_token"):
         raise InputError("estimate.missing_fields", file=str(path), fields=["shape.experts_per_token"])
     if (tree.get("experts_per_token") or 0) > (tree.get("experts") or 0):

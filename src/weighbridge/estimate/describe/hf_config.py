@@ -1,8 +1,8 @@
 """A Hugging Face ``config.json`` as a ModelShape, and what of the network the shape cannot carry.
 
-Families are told by ``model_type``; traits (biases, norms, gated products) are those of the published model
-code. A type that is not listed is counted by its fields and says so. Networks without attention in every layer
-(state-space, recurrent) are refused: a ModelShape would count something else.
+Families are told by ``model_type``; traits (biases, norms, gated products) are those of the published
+model code. A type that is not listed is counted by its fields and says so. Networks without attention in every
+layer (state-space, recurrent) are refused: a ModelShape would count something else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,26 @@ from weighbridge.schema.model import ModelShape, Norm
 from weighbridge.schema.recipe import BaseQuant
 
 _REFUSED: Final = frozenset(
-    ["mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "jamba", "bamba", "falcon_h1", "zamba", "zamba2", "nemotron_h", "recurrent_gemma", "qwen3_next", "xlstm", "granitemoehybrid", "minimax", "reformer"]
+    [
+        "mamba",
+        "mamba2",
+        "falcon_mamba",
+        "rwkv",
+        "rwkv5",
+        "rwkv6",
+        "jamba",
+        "bamba",
+        "falcon_h1",
+        "zamba",
+        "zamba2",
+        "nemotron_h",
+        "recurrent_gemma",
+        "qwen3_next",
+        "xlstm",
+        "granitemoehybrid",
+        "minimax",
+        "reformer",
+    ]
 )
 
 

@@ -116,14 +116,14 @@ def encoder_decoder(config: Fields) -> Built:
 
 
 def _crossed(shape: ModelShape, encoder: int, decoder: int) -> ModelShape:
-    """Cross-attention (four matrices in each decoder layer) spread over the feed-forward width of all layers."""
+    """Cross-attention (four matrices in each decoder layer) spread over the feed-forward width of all."""
     matrices = 3 if shape.gated else 2
     extra = 4 * shape.heads * shape.head_dim * decoder / (matrices * (encoder + decoder))
     return replace(shape, ffn_hidden=shape.ffn_hidden + round(extra))
 
 
 def whisper(config: Fields) -> Built:
-    """Audio frames pass the encoder (1500 positions of 30 s), text the decoder; the longer one is the sequence."""
+    """Audio frames pass the encoder (1500 positions of 30 s), text the decoder; the longer one counts."""
     hidden, encoder, decoder = (
         config.whole(name) for name in ("d_model", "encoder_layers", "decoder_layers")
     )
@@ -168,7 +168,7 @@ def whisper(config: Fields) -> Built:
 
 
 def vision_transformer(config: Fields) -> Built:
-    """ViT, DeiT, BEiT: an encoder over patches; its tokens are the sequence, the patch product the embedding."""
+    """ViT, DeiT, BEiT: an encoder over patches, its tokens the sequence, the patch product the embedding."""
     hidden, heads = config.need("hidden"), config.need("heads")
     layers, ffn_hidden = config.need("layers"), config.need("ffn_hidden")
     config.check()

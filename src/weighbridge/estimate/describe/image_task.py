@@ -23,15 +23,20 @@ _OPTIMIZER: Final = {
     "adamw": "adam", "adamw-fused": "adam", "adamw-8bit": "adamw8bit", "sgd": "sgd", "sgd-momentum": "sgd",
 }  # fmt: skip
 _HONOURED: Final = frozenset(
-    "batch image_size precision optimizer checkpointing framework gpus gpus_per_node dp compile sharding".split()
-)
+    {
+        "batch", "image_size", "precision", "optimizer", "checkpointing", "framework", "gpus",
+        "gpus_per_node", "dp", "compile", "sharding",
+    }
+)  # fmt: skip
 
 
 def describe_image_task(name: str, said: Mapping[str, Any], source: str | None) -> Description:
     """Raises InputError for an unknown name (with the nearest) and for options that cannot be honoured."""
     size = said.get("image_size")
-    if network_of(name, size or (224, 224), said.get("framework"), half=False, checkpointing=False) is None:
-        raise InputError("estimate.unknown_model", name=name, near=nearest_models(name))
+    if network_of(name, (512, 512), said.get("framework"), half=False, checkpointing=False) is None:
+        near = nearest_models(name)
+        code = "estimate.unknown_model" if near else "estimate.unknown_model_plain"
+        raise InputError(code, name=name, near=near)
     if size is None:
         raise InputError("estimate.missing_options", names=["image_size"])
     if said.get("sharding") == "none":

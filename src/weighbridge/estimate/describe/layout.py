@@ -1,7 +1,7 @@
 """Parallel degrees: what was said, completed where it follows, refused where it cannot be.
 
-data x tensor x pipeline x context = GPUs. Expert parallelism takes its ranks out of data x context (x tensor),
-it does not multiply.
+data x tensor x pipeline x context = GPUs. Expert parallelism takes its ranks out of data x context
+(x tensor), it does not multiply.
 """
 
 from __future__ import annotations

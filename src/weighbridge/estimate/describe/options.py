@@ -1,7 +1,8 @@
 """What a user may say of a training task beside the network, and how it becomes a Recipe and a Layout.
 
-One table for the command line, the description file and Python alike: names, kinds, choices. Values are checked
-here, combinations in ``layout``. Nothing is filled in that was not said: defaults are the kernel's, and listed.
+One table for the command line, the description file and Python alike: names, kinds, choices. Values are
+checked here, combinations in ``layout``. Nothing is filled in that was not said: defaults are the kernel's,
+and listed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ OPTIONS: Final[dict[str, Option]] = {
     "precision": Option("choice", PRECISIONS),
     "optimizer": Option(
         "choice",
-        ("adamw", "adamw-fused", "adamw-8bit", "adamw-8bit-paged", "sgd", "sgd-momentum", "adafactor", "lion", "muon"),
+        (
+            "adamw", "adamw-fused", "adamw-8bit", "adamw-8bit-paged", "sgd", "sgd-momentum", "adafactor",
+            "lion", "muon",
+        ),
     ),
     "accumulation": Option("whole", most=10**6),
     "checkpointing": Option("choice", ("none", "selective", "full")),
@@ -63,7 +67,12 @@ OPTIONS: Final[dict[str, Option]] = {
     "fused_kernels": Option("flag"),
     "variable_lengths": Option("flag"),
 }  # fmt: skip
-_SPELLINGS: Final = {"micro_batch": "batch", "seq": "sequence", "sequence_length": "sequence", "lora_rank": "rank"}
+_SPELLINGS: Final = {
+    "micro_batch": "batch",
+    "seq": "sequence",
+    "sequence_length": "sequence",
+    "lora_rank": "rank",
+}
 # (master, compute, autocast) of a full training; adapters keep the frozen base in 16 bits.
 _PRECISION: Final[dict[str, tuple[str, str, bool]]] = {
     "fp32": ("fp32", "fp32", False),
@@ -186,4 +195,3 @@ def recipe_of(said: Mapping[str, Any]) -> Recipe:
     if fields.get("training") == "full" and ("rank" in said or "lora_targets" in said):
         raise InputError("estimate.rank_without_lora")
     return Recipe(**fields)
-

@@ -74,9 +74,7 @@ def geometry(memory: MemoryFit, width: float) -> tuple[Axis, Frame, tuple[Stack,
     return bytes_axis(most, 4 if width < 500 else 6), frame, bars
 
 
-def memory_parts_svg(
-    memory: MemoryFit, *, language: Language, identity: str, width: float = 760.0
-) -> Markup:
+def memory_parts_svg(memory: MemoryFit, *, language: Language, identity: str, width: float = 760.0) -> Markup:
     axis, frame, bars = geometry(memory, width)
     body: list[Markup] = []
     for index, bar in enumerate(bars):
