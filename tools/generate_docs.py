@@ -18,11 +18,14 @@ import sys
 import tempfile
 from importlib import resources
 from pathlib import Path
+from typing import get_args
 
 from weighbridge.cli.demo import LOGS
 from weighbridge.cli.main import VERBS
+from weighbridge.errors import EXIT_CANNOT_SAY, EXIT_OK
 from weighbridge.i18n import LANGUAGES, Language, speak
 from weighbridge.readers.table import READERS
+from weighbridge.schema.diagnosis import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 README: dict[Language, Path] = {"en": ROOT / "README.md", "zh": ROOT / "README.zh.md"}
@@ -70,6 +73,20 @@ def labels() -> dict[str, dict[str, str]]:
     return found
 
 
+def verdicts(language: Language) -> str:
+    """The verdicts in the words of the report, and the exit code of each."""
+    words = {name: texts[language] for name, texts in labels().items()}
+    headings = [words[name] for name in ("verdict", "shown_as", "means", "exit_code")]
+    rows = [headings, ["---"] * len(headings)]
+    for verdict in get_args(Verdict):
+        code = EXIT_CANNOT_SAY if verdict == "cannot_say" else EXIT_OK
+        title, meaning = (speak(f"verdict.{verdict}{part}", language) for part in ("", ".meaning"))
+        rows.append([f"`{verdict}`", title, meaning, str(code)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows).replace(
+        "| --- | --- | --- | --- |", "|---|---|---|---|"
+    )
+
+
 def commands(language: Language) -> str:
     """The help of every verb, as the command prints it."""
     sections = [f"```\n{weighbridge(language, '--help')}\n```"]
@@ -88,7 +105,7 @@ def screen(language: Language) -> str:
 
 def regions(page: Path, language: Language) -> str:
     """The page with every region written anew."""
-    writers = {"formats": formats, "commands": commands, "screen": screen}
+    writers = {"formats": formats, "commands": commands, "verdicts": verdicts, "screen": screen}
     return REGION.sub(
         lambda found: f"{found[1]}\n{writers[found[2]](language)}\n\n{found[3]}",
         page.read_text(encoding="utf-8"),
