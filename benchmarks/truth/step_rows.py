@@ -131,7 +131,7 @@ def _recipe(row: Row) -> Recipe:
     if "Training v5.1" in row["framework_version"] and blackwell and row["family"] != "bert":
         changes["compute"] = "fp4"  # NVIDIA's v5.1 code trains the language models in NVFP4 on Blackwell
     if framework == "nvidia_examples":
-        changes["fused_kernels"] = False
+        changes["fused_kernels"] = row["run_type"] == "pretrain"  # run_pretraining.py scripts its layers
     if row["family"] == "bert":
         changes["loss"] = "masked" if row["run_type"] == "pretrain" else "span"
     lengths = _lengths(row)

@@ -40,7 +40,7 @@ class StepConstants:
 
     Host and device: ``host_layer_seconds`` to start one layer's forward pass, ``kernel_seconds`` the least
     time of one kernel. Communication: ``overlap_share`` of the compute beside it, ``contention_share`` of
-    what is hidden that comes back as slower compute. ``length_variation``: deviation of lengths over their mean.
+    what is hidden that comes back as slower compute. ``length_variation``: deviation of lengths over mean.
     """
 
     gemm_share: Mapping[str, Table]
@@ -53,7 +53,7 @@ class StepConstants:
     length_variation: float
     attention_forward_share: Mapping[str, Table]
     attention_backward_ratio: float
-    score_bytes: float
+    score_bytes: Table
     norm_bytes: Table
     activation_bytes: Table
     residual_bytes: Table

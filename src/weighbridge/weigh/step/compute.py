@@ -119,9 +119,9 @@ def _attention(
     if kernels.attention == "eager":
         # The whole square is computed, and scores travel through memory.
         whole = work.score_flops * (2.0 if shape.causal else 1.0)
-        return whole / (0.5 * kernels.plain.flops) + work.scores * constants.score_bytes / (
-            kernels.memory_bytes_per_second
-        )
+        return whole / (0.5 * kernels.plain.flops) + work.scores * pick(
+            constants.score_bytes, kernels.fusion
+        ) / (kernels.memory_bytes_per_second)
     table = constants.attention_forward_share.get(
         machine.architecture, constants.attention_forward_share["any"]
     )
