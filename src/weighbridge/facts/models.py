@@ -89,7 +89,7 @@ def nearest_models(name: str, most: int = 4) -> tuple[str, ...]:
 
 def exact_key(name: str) -> str:
     """Owner, case and separators aside."""
-    plain = re.sub(r"(?<=\d)[._p](?=\d)", "p", name.lower().strip().rsplit("/", 1)[-1])
+    plain = re.sub(r"(?<=\d)[.p](?=\d)", "p", name.lower().strip().rsplit("/", 1)[-1])
     return re.sub(r"[^a-z0-9]", "", plain.removeprefix("meta-"))
 
 

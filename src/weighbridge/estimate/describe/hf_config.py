@@ -1,8 +1,8 @@
 """A Hugging Face ``config.json`` as a ModelShape, and what of the network the shape cannot carry.
 
 Families are told by ``model_type``; traits (biases, norms, gated products) are those of the published
-model code. A type that is not listed is counted by its fields and says so. Networks without attention in every
-layer (state-space, recurrent) are refused: a ModelShape would count something else.
+model code. A type that is not listed is counted by its fields and says so. Networks without attention in
+every layer (state-space, recurrent) are refused: a ModelShape would count something else.
 """
 
 from __future__ import annotations
