@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from weighbridge.schema.brief import Brief, BriefItem
+from weighbridge.schema.description import Description
 from weighbridge.schema.diagnosis import Breakdown, Part
+from weighbridge.schema.estimate import Advice, CardFit, Change, Estimate, FitTable, Neighbour
 from weighbridge.schema.finding import Finding
 from weighbridge.schema.fit import Fit, Headroom, MemoryFit, PartBytes, PhaseMemory, Provenance
 from weighbridge.schema.load import ActivationBlock, DataSet, Load, Optimizer, ParameterGroup, Term
@@ -238,7 +240,53 @@ def fit() -> Fit:
     )
 
 
+def advice() -> Advice:
+    change = Change(steps=(Finding(code="x.lora", severity="note", params={"rank": 16}),), batch=2)
+    return Advice(largest_batch=0, perhaps_batch=1, longest=0, change=change, smallest_card="B300-SXM-288GB")
+
+
+def estimate() -> Estimate:
+    return Estimate(
+        description=Description(name="llama-3.1-8b", kind="language", gpus=8),
+        gpu="A100-SXM4-80GB",
+        gpus=8,
+        counted_parameters=8_030_261_248,
+        fit=fit(),
+        advice=advice(),
+        per_second=quantity(2940.0, "per_second", origin="estimated", low=2050.0, high=3890.0),
+        neighbours=(
+            Neighbour(
+                what="full, batch 1",
+                gpu="A100-SXM4-80GB",
+                counter="allocated",
+                measured=quantity(6.1e10, "bytes", origin="measured", source="a paper"),
+                error_share=-0.04,
+                source="a paper",
+            ),
+        ),
+    )
+
+
+def fit_table() -> FitTable:
+    why = Finding(code="x.fits", severity="note")
+    card = CardFit(
+        gpu="L40S",
+        memory_bytes=quantity(4.8e10, "bytes", origin="catalogue"),
+        verdict="fits_with_change",
+        device_bytes=quantity(4.1e10, "bytes", origin="estimated"),
+        advice=advice(),
+        step_seconds=quantity(0.7, "seconds", origin="estimated"),
+        relative_rate=0.6,
+        confidence="B",
+        why=why,
+    )
+    description = Description(name="resnet-50", kind="vision", network="resnet-50", image=(224, 224))
+    return FitTable(description=description, reference="L40S", cards=(card,), traps=(why,), guesses=(why,))
+
+
 EXAMPLES: tuple[Any, ...] = (
+    estimate(),
+    fit_table(),
     Brief(items=(BriefItem(code="a.b", group="time", word="torch 2.5"),), logs=1),
     load(),
     machine(),
