@@ -313,7 +313,7 @@ def fit_table_lines(found: FitTable, language: Language, *, width: int = 80) -> 
     rows = [[Cell(speak(f"estimate.column.{name}", language), "dim") for name in names]]
     rows += [_card_row(row, language) for row in found.cards]
     columns = [
-        Column(keep=True),
+        Column(keep=width >= WIDE),
         Column("right", keep=True),
         Column(keep=True),
         Column("right", keep=True),
@@ -383,7 +383,10 @@ def cards_lines(cards: Sequence[GpuFact], language: Language, *, width: int = 80
             ]
         )
     right = Column("right", keep=True)
-    columns = (Column(keep=True), right, right, right, right, Column(keep=True), Column())
+    columns = [Column(keep=width >= WIDE), right, right, right, right, Column(keep=True), Column()]
+    if width < WIDE:
+        # The link gives way; the card's own page has it.
+        rows, columns = [[*row[:4], *row[5:]] for row in rows], [*columns[:4], *columns[5:]]
     lines = table(rows, columns, width, indent=0)
     return [*lines, *paragraph(speak("estimate.machines.note", language), width, style="dim")]
 

@@ -40,7 +40,9 @@ PUBLISHED: dict[str, tuple[int, dict[str, Any]]] = {
     ),
     "qwen3-8b": (
         8_190_735_360,
-        llama(model_type="qwen3", intermediate_size=12288, num_hidden_layers=36, vocab_size=151936, head_dim=128),
+        llama(
+            model_type="qwen3", intermediate_size=12288, num_hidden_layers=36, vocab_size=151936, head_dim=128
+        ),
     ),
     "qwen3-30b-a3b": (
         30_532_122_624,
@@ -78,7 +80,14 @@ PUBLISHED: dict[str, tuple[int, dict[str, Any]]] = {
     ),
     "gpt2": (
         124_439_808,
-        {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257},
+        {
+            "model_type": "gpt2",
+            "n_embd": 768,
+            "n_layer": 12,
+            "n_head": 12,
+            "n_positions": 1024,
+            "vocab_size": 50257,
+        },
     ),
     "opt-6.7b": (
         6_658_473_984,
@@ -194,7 +203,12 @@ def test_t5_base_is_counted_to_its_relative_positions_and_norms() -> None:
 
 
 def test_a_vision_transformer_takes_its_patches_as_sequence() -> None:
-    sizes = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "num_attention_heads": 12}
+    sizes = {
+        "hidden_size": 768,
+        "intermediate_size": 3072,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+    }
     found = from_config({"model_type": "vit", **sizes, "image_size": 224, "patch_size": 16}, "config.json")
     assert found.sequence == 14 * 14 + 1
     # ViT-B/16 without its head: 85,798,656.
@@ -284,7 +298,9 @@ def test_an_unknown_type_is_counted_by_its_fields_and_says_so() -> None:
         ({"num_local_experts": 8, "num_experts_per_tok": 9}, "estimate.too_few_experts", "9"),
     ],
 )
-def test_a_config_that_cannot_be_counted_names_the_field(change: dict[str, Any], code: str, word: str) -> None:
+def test_a_config_that_cannot_be_counted_names_the_field(
+    change: dict[str, Any], code: str, word: str
+) -> None:
     with pytest.raises(InputError) as caught:
         from_config(llama(**change), "some/config.json")
     assert caught.value.code == code
