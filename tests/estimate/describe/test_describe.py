@@ -98,9 +98,7 @@ def test_a_description_file_is_read_and_options_win_over_it(tmp_path: Path) -> N
 
 def test_sizes_may_be_written_out(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
-    path.write_text(
-        "shape: {layers: 2, hidden: 64, ffn_hidden: 256, heads: 4, vocabulary: 1000}\nbatch: 1\n"
-    )
+    path.write_text("shape: {layers: 2, hidden: 64, ffn_hidden: 256, heads: 4, vocabulary: 1000}\nbatch: 1\n")
     shape = describe(str(path)).shape
     assert shape is not None
     assert (shape.name, shape.kv_heads, shape.head_dim) == ("small", 4, 16)

@@ -217,7 +217,7 @@ def test_a_vision_transformer_takes_its_patches_as_sequence() -> None:
 
 def test_latent_attention_says_how_it_is_counted() -> None:
     # DeepSeek-V2-Lite: query 2048 x 3072, down 2048 x 576, up 512 x 4096, output 2048 x 2048 = 13,762,560;
-    # heads of 128 beside key heads of 128: 2 x 2048 x 128 x (16 + n), nearest divisor of 16 to n = 10.25 is 8.
+    # heads of 128 beside key heads of 128: 2 x 2048 x 128 x (16 + n); n = 10.25, the nearest divisor is 8.
     config = llama(
         model_type="deepseek_v2",
         hidden_size=2048,
