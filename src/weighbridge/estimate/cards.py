@@ -40,6 +40,7 @@ _MOST_TRAPS: Final = 3
 def estimate(task: Description, gpu: str | GpuFact) -> Estimate:
     """The Fit on this card, with advice and the nearest published measurements."""
     from weighbridge.estimate.nearest import neighbours
+    from weighbridge.estimate.scaling import scaling
 
     fact = card_named(gpu) if isinstance(gpu, str) else gpu
     found = answers(task, fact)
@@ -58,6 +59,7 @@ def estimate(task: Description, gpu: str | GpuFact) -> Estimate:
         advice=advice(task, card_bytes(fact), smallest_card=smallest),
         per_second=None if rate is None else _rate(rate, fit.step),
         neighbours=neighbours(task, fact),
+        scaling=scaling(task, fact),
     )
 
 

@@ -68,6 +68,7 @@ def estimate_lines(
         _counters(memory, language, width, blocks),
         _step(fit.step, language, width, blocks),
         _rates(answer, language, width),
+        _scaling(answer, language, width),
         _advice(answer, language, width),
         _neighbours(answer, language, width),
         _guesses(fit, language, width),
@@ -232,6 +233,25 @@ def _rates(answer: Estimate, language: Language, width: int) -> list[Text]:
     if fit.waits_for is not None:
         lines.append(speak("estimate.line.waits", language, resource=f"estimate.resource.{fit.waits_for}"))
     return [line for text in lines for line in paragraph(text, width, indent=2)]
+
+
+def _scaling(answer: Estimate, language: Language, width: int) -> list[Text]:
+    if len(answer.scaling) < 2:
+        return []
+    unit = "images" if answer.description.kind == "vision" else "tokens"
+    names = ("gpus", "step", f"{unit}_rate", "efficiency")
+    rows = [[Cell(speak(f"estimate.column.{name}", language), "dim") for name in names]]
+    for point in answer.scaling:
+        rows.append(
+            [
+                Cell(f"{point.gpus:,}", "bold"),
+                Cell(format_seconds(point.step_seconds.value or 0.0)),
+                Cell(words.quantity_words(point.rate_per_second, language)),
+                Cell(format_share(point.efficiency_share.value or 0.0)),
+            ]
+        )
+    columns = (Column("right"), Column("right"), Column("right"), Column("right"))
+    return [_heading(speak("estimate.heading.scaling", language)), *table(rows, columns, width)]
 
 
 def _advice(answer: Estimate, language: Language, width: int) -> list[Text]:

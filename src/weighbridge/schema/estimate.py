@@ -51,6 +51,22 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScalePoint:
+    """More copies of the task, each with the batch it has: weak scaling. The whole job's tokens or images.
+
+    ``efficiency_share`` is the rate per GPU over that of the job as asked.
+    """
+
+    gpus: int
+    step_seconds: Quantity
+    rate_per_second: Quantity
+    efficiency_share: Quantity
+
+    def __post_init__(self) -> None:
+        check_units(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """One Description on GPUs of one model. ``per_second`` counts tokens, or images, of the whole job."""
 
@@ -64,6 +80,7 @@ class Estimate:
     advice: Advice
     per_second: Quantity | None = None
     neighbours: tuple[Neighbour, ...] = ()
+    scaling: tuple[ScalePoint, ...] = ()
 
     def __post_init__(self) -> None:
         check_units(self)

@@ -46,7 +46,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "accumulation": Option("whole", most=10**6),
     "checkpointing": Option("choice", ("none", "selective", "full")),
     "attention": Option("choice", ("flash", "sdpa", "eager")),
-    "training": Option("choice", ("full", "lora", "qlora")),
+    "training": Option("choice", ("full", "lora", "dora", "qlora")),
     "rank": Option("whole", most=10**5),
     "lora_targets": Option("names"),
     "sharding": Option("choice", SHARDINGS),
@@ -182,12 +182,14 @@ def recipe_of(said: Mapping[str, Any]) -> Recipe:
         fields["lora_rank"] = said["rank"]
     if "lora_targets" in said:
         fields["lora_targets"] = said["lora_targets"]
-    adapted = fields.get("training") in ("lora", "qlora")
+    adapted = fields.get("training") in ("lora", "dora", "qlora")
     if "precision" in said:
         master, compute, autocast = _PRECISION[said["precision"]]
         if adapted and autocast:
             master = "fp16" if compute == "fp16" else "bf16"
         fields |= {"master": master, "compute": compute, "autocast": autocast}
+    if fields.get("training") == "dora":
+        fields |= {"training": "lora", "output_scales": True}
     if fields.get("training") == "qlora":
         fields["base_quant"] = "nf4"
     if "variable_lengths" in said:
