@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -132,3 +133,98 @@ def test_a_pipe_that_closes_early_is_no_error(tmp_path: Path) -> None:
     )
     assert b"Traceback" not in done.stderr
     assert done.returncode == 0
+
+
+def in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run a shell line in which ``weighbridge`` and ``$LOG`` stand for what they say."""
+    line = line.replace("weighbridge", f"{sys.executable} -m weighbridge")
+    environment = os.environ | {"LOG": str(DATA_BOUND), "WEIGHBRIDGE_LANG": "en"}
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=environment, capture_output=True, check=False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("weighbridge diagnose $LOG >/dev/full", 2),
+        ("weighbridge --help >/dev/full", 2),
+        ("weighbridge diagnose - <&-", 2),
+        ("weighbridge diagnose nope.log 2>/dev/full", 2),
+        ("weighbridge diagnose $LOG 2>/dev/full", 0),
+        ("weighbridge diagnose $LOG >&- 2>&- <&-", 0),
+        ("PYTHONIOENCODING=ascii weighbridge diagnose $LOG --lang zh", 0),
+    ],
+)
+def test_streams_that_are_full_closed_or_of_another_encoding_are_no_traceback(
+    tmp_path: Path, line: str, code: int
+) -> None:
+    done = in_shell(line, tmp_path)
+    assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+    assert done.returncode == code
+
+
+def test_a_terminal_of_no_columns_still_gets_the_report(tmp_path: Path) -> None:
+    assert b"Training waits for data" in in_shell("COLUMNS=0 weighbridge diagnose $LOG", tmp_path).stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_command_that_is_told_to_end_leaves_no_temporary_folder(tmp_path: Path, number: int) -> None:
+    log, folder = grown(tmp_path / "big.log", 200), tmp_path / "tmp"
+    folder.mkdir()
+    process = weighbridge("diagnose", str(log), folder=tmp_path, env=os.environ | {"TMPDIR": str(folder)})
+    while not any(folder.iterdir()) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, errors = process.communicate()
+    assert (process.returncode, list(folder.iterdir())) == (3, [])
+    assert b"Interrupted" in errors
+
+
+def test_a_folder_with_nothing_in_it_is_told(command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    seen = command("diagnose", "empty")
+    assert seen.code == 2
+    assert "holds a run" in seen.err
+
+
+def test_a_name_cannot_steer_the_terminal(command, tmp_path: Path) -> None:
+    hostile = "a\x1b]0;title\x07\nError: fine.log"
+    (tmp_path / hostile).write_bytes(b"")
+    seen = command("diagnose", hostile)
+    assert "\x1b" not in seen.err
+    assert "\x07" not in seen.err
+    assert not any(line.startswith("Error: fine") for line in seen.err.splitlines())
+
+
+def test_a_report_never_replaces_a_file_that_is_read(command, tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_bytes(DATA_BOUND.read_bytes())
+    for arguments in (("diagnose", log, "--html", log), ("brief", log, "-o", log)):
+        assert command(*arguments, "--force").code == 2
+    assert log.read_bytes() == DATA_BOUND.read_bytes()
+
+
+def test_a_report_goes_where_a_link_points_and_the_link_stays(command, tmp_path: Path) -> None:
+    (tmp_path / "real.html").write_text("old")
+    link = tmp_path / "link.html"
+    link.symlink_to("real.html")
+    assert command("diagnose", DATA_BOUND, "--html", link, "--force").code == 0
+    assert link.is_symlink()
+    assert (tmp_path / "real.html").read_text(encoding="utf-8") != "old"
+
+
+def test_a_pipe_in_the_place_of_the_report_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.html"
+    os.mkfifo(pipe)
+    process = weighbridge("diagnose", str(DATA_BOUND), "--html", str(pipe), "--force", folder=tmp_path)
+    content = pipe.read_bytes()
+    process.communicate()
+    assert process.returncode == 0
+    assert content.rstrip().endswith(b"</html>")
+    assert pipe.is_fifo()
+
+
+def test_a_report_into_a_folder_is_refused_before_the_work(command) -> None:
+    seen = command("diagnose", DATA_BOUND, "--html", "")
+    assert (seen.code, seen.out) == (2, "")

@@ -47,7 +47,7 @@ def command(
     if target.suffix.lower() == ".docx":
         raise MissingExtra("cli.brief.needs_docs")
     if not as_json or output is not None:
-        check_target(target, force=force)
+        check_target(target, force=force, given=given)
     with contextlib.ExitStack() as stack:
         place, kept = stack.enter_context(workspace_or_temporary(workspace))
         run_ids, _ = gather(given, place, kept=kept, asked_format=asked_format)

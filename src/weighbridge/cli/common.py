@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -30,6 +30,9 @@ STANDARD_INPUT = "-"
 # Files smaller than this are read before anybody could look at a progress line.
 PROGRESS_FROM_BYTES = 50_000_000
 PROGRESS_EVERY_SECONDS = 0.5
+WIDTH_UNKNOWN = 80
+# Of the name of a file while it is written: the whole name may be as long as the file system allows.
+PARTIAL_NAME_CHARACTERS = 40
 
 
 def common_options(function: Function) -> Function:
@@ -57,12 +60,18 @@ def screen() -> Console:
     """Where reports go: stdout, in colour on a terminal only, as wide as it is (80 in a pipe)."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False, soft_wrap=False)
+    if console.width < 1:
+        # COLUMNS=0 means "unknown" to other programs; rich would print nothing at all.
+        console.width = WIDTH_UNKNOWN
+    return console
 
 
 def say(code: str, **params: object) -> None:
     """A sentence on stderr: progress, places, notes. Never part of a JSON document."""
-    click.echo(text(code, **params), err=True)
+    # A note that cannot be told (stderr full or closed) is no reason to fail.
+    with contextlib.suppress(OSError):
+        click.echo(text(code, **params), err=True)
 
 
 @contextlib.contextmanager
@@ -95,13 +104,24 @@ def sort_arguments(arguments: Sequence[str], workspace: Workspace, scratch: Path
     for argument in arguments:
         if argument == STANDARD_INPUT:
             given.inputs.append(Input(_spool_standard_input(scratch), text("cli.standard_input")))
-        elif os.path.lexists(argument):
+        elif _is_there(argument):
             inputs, left_out = expand([Path(argument)])
             given.inputs += inputs
             given.left_out += left_out
         else:
             given.run_ids.append(_resolve(argument, workspace))
     return given
+
+
+def _is_there(argument: str) -> bool:
+    """Whether a file or a folder has this name. Raises InputError where a folder on the way is locked."""
+    try:
+        os.lstat(argument)
+    except PermissionError as error:
+        raise InputError("readers.cannot_read", name=argument, reason=error.strerror) from error
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _resolve(argument: str, workspace: Workspace) -> str:
@@ -115,19 +135,36 @@ def _resolve(argument: str, workspace: Workspace) -> str:
 
 def _spool_standard_input(scratch: Path) -> Path:
     """Standard input goes to a file first: it is looked at before it is read."""
+    if sys.stdin is None:
+        raise UsageError("cli.no_standard_input")
     path = scratch / "standard-input"
     try:
         with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            while piece := _read_standard_input():
+                file.write(piece)
     except OSError as error:
         raise WorkspaceError("cli.cannot_write", path=str(path), reason=error.strerror) from error
     return path
 
 
+def _read_standard_input() -> bytes:
+    try:
+        return sys.stdin.buffer.read(1 << 20)
+    except OSError as error:
+        name = text("cli.standard_input")
+        raise InputError("readers.cannot_read", name=name, reason=error.strerror) from error
+
+
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A private temporary folder for this command."""
-    with tempfile.TemporaryDirectory(prefix="weighbridge-") as folder:
+    try:
+        made = tempfile.TemporaryDirectory(prefix="weighbridge-", ignore_cleanup_errors=True)
+    except OSError as error:
+        # The system names no folder when none of the usual ones can be written.
+        path = error.filename or os.environ.get("TMPDIR", "/tmp")
+        raise WorkspaceError("cli.cannot_write", path=str(path), reason=error.strerror) from error
+    with made as folder:
         yield Path(folder)
 
 
@@ -145,7 +182,7 @@ def import_given(
         keep_sources=keep_sources,
         asked_format=asked_format,
         skipped_files=given.left_out,
-        progress=_progress_line() if sys.stderr.isatty() else None,
+        progress=_progress_line() if sys.stderr is not None and sys.stderr.isatty() else None,
     )
 
 
@@ -176,29 +213,50 @@ def say_failures(report: ImportReport) -> None:
         elif file.reason is not None:
             say(file.reason, **file.params)
     if any(file.state == "unknown" and file.reason == "readers.unknown_format" for file in report.files):
-        click.echo(what_readers_look_for(), err=True)
+        with contextlib.suppress(OSError):
+            click.echo(what_readers_look_for(), err=True)
     if report.skipped_files:
         say("cli.skipped_files", count=report.skipped_files)
 
 
-def check_target(path: Path, *, force: bool) -> None:
-    """Refuse to overwrite before any work is done. Raises UsageError."""
+def check_target(path: Path, *, force: bool, given: Sequence[str] = ()) -> None:
+    """Refuse to overwrite before any work is done, the files given even with ``force``. Raises UsageError."""
+    if path.is_dir():
+        raise UsageError("cli.cannot_write", path=str(path), reason=os.strerror(errno.EISDIR))
     if path.exists() and not force:
         raise UsageError("cli.file_exists", path=str(path))
     if not path.parent.is_dir():
-        raise UsageError("cli.cannot_write", path=str(path), reason=os.strerror(2))
+        raise UsageError("cli.cannot_write", path=str(path), reason=os.strerror(errno.ENOENT))
+    if path.exists() and any(_is_there(name) and _same(path, Path(name)) for name in given):
+        raise UsageError("cli.would_replace_input", path=str(path))
+
+
+def _same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def write_text(path: Path, content: str) -> None:
-    """Write a file as a whole or not at all. Raises WorkspaceError with the reason of the system."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    """Write a file as a whole or not at all. Raises WorkspaceError with the reason of the system.
+
+    A link keeps pointing where it points; a device or a pipe is written to and not replaced.
+    """
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{os.getpid()}.{target.name[:PARTIAL_NAME_CHARACTERS]}.partial")
     try:
+        if target.exists() and not target.is_file():
+            target.write_text(content, encoding="utf-8")
+            return
         with partial.open("w", encoding="utf-8") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
+        partial.replace(target)
+    except BaseException as error:
         with contextlib.suppress(OSError):
             partial.unlink()
+        if not isinstance(error, OSError):
+            raise
         raise WorkspaceError("cli.cannot_write", path=str(path), reason=error.strerror) from error

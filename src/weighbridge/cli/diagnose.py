@@ -50,7 +50,7 @@ def command(
     as_json: bool,
 ) -> int:
     if html is not None:
-        check_target(html, force=force)
+        check_target(html, force=force, given=given)
     with contextlib.ExitStack() as stack:
         place, kept = stack.enter_context(workspace_or_temporary(workspace))
         run_ids, imported = gather(given, place, kept=kept, asked_format=asked_format)
@@ -75,13 +75,15 @@ def gather(
     """Ids of the runs meant, after importing the files among the arguments; and whether any was imported."""
     with scratch_folder() as scratch:
         given = sort_arguments(arguments, place, scratch)
-        run_ids = list(given.run_ids)
+        run_ids, looked_at = list(given.run_ids), 0
         if given.inputs or given.left_out:
             report = import_given(given, place, keep_sources=kept, asked_format=asked_format)
             say_failures(report)
             run_ids += [run.id for run in report.runs]
-            if not run_ids:
-                say("cli.nothing_imported", files=len(report.files) + report.skipped_files)
+            looked_at = len(report.files) + report.skipped_files
+        if not run_ids:
+            # Also for a folder with nothing in it.
+            say("cli.nothing_imported", files=looked_at)
     return list(dict.fromkeys(run_ids)), bool(given.inputs)
 
 
@@ -107,5 +109,7 @@ def show(items: Sequence[Item], *, as_json: bool) -> None:
         )
         return
     target = screen()
-    for run, diagnosis, _ in items:
+    for place, (run, diagnosis, _) in enumerate(items):
+        if place:
+            target.print()
         render_diagnosis(diagnosis, run, current(), target)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import PurePath
 
 import click
 
@@ -39,8 +40,17 @@ def use(chosen: Language) -> None:
 
 
 def text(code: str, **params: object) -> str:
-    """The sentence in the language in force."""
-    return speak(code, current(), **params)
+    """The sentence in the language in force, on one line and with nothing in it that a terminal would obey.
+
+    Names and reasons come from outside; line breaks of the sentence itself stay.
+    """
+    from weighbridge.report.markup import one_line
+
+    shown = {
+        name: one_line(str(value)) if isinstance(value, str | PurePath) else value
+        for name, value in params.items()
+    }
+    return speak(code, current(), **shown)
 
 
 @cache

@@ -20,7 +20,7 @@ def command(workspace: Path | None, as_json: bool) -> int:
 
     place = Workspace.find(workspace)
     if place is None:
-        raise UsageError("cli.import.needs_workspace")
+        raise UsageError("cli.runs.needs_workspace")
     runs = place.runs()
     if as_json:
         emit_json({"schema": "weighbridge.runs/1", "runs": [codec.document(run) for run in runs]})
