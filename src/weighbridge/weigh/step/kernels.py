@@ -127,6 +127,18 @@ def power_share(machine: StepMachine, constants: StepConstants) -> float:
     return float(min(1.0 + constants.clock_headroom, spare))
 
 
+# Dense FLOP/s of one multiprocessor of an A100, 16-bit.
+_REFERENCE_RATE = 312e12 / 108
+
+
+def _ramp_share(machine: StepMachine, dtype: str) -> float:
+    """Filling a tile's pipeline takes time, so that slower units lose less inner length in it.
+
+    Faster units than the A100's do not lose more: from Hopper on kernels persist and fill while others drain.
+    """
+    return min(1.0, machine.rates[dtype] / machine.multiprocessors / _REFERENCE_RATE)
+
+
 def _rate(dtype: str, machine: StepMachine, constants: StepConstants) -> Rate:
     architecture = machine.architecture
     table = constants.gemm_share.get(architecture, constants.gemm_share["any"])
@@ -136,6 +148,6 @@ def _rate(dtype: str, machine: StepMachine, constants: StepConstants) -> Rate:
         flops=machine.rates[dtype] * share,
         bytes=machine.memory_bytes_per_second * constants.memory_share,
         multiprocessors=machine.multiprocessors,
-        ramp_depth=pick(constants.ramp_depth, architecture),
+        ramp_depth=pick(constants.ramp_depth, architecture) * _ramp_share(machine, dtype),
         width=_WIDTH[dtype],
     )
