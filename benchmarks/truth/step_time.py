@@ -375,7 +375,7 @@ def figures_of(document: Mapping[str, Any]) -> dict[str, float | None]:
         "step_median": median,
         "step_p90": high,
         "step_calibrated_median": document["calibrated"]["nearest_median_p90"][0],
-        "step_doubling_points": document["doubling"]["median_points"],
+        "step_doubling_points": document["doubling"]["macro_median_points"],
         "step_cover": statistics.fmean(covers) if covers else None,
         "gemm_median": document["gemm"]["median"],
         "collectives_median": document["collectives"]["median"],
