@@ -49,6 +49,16 @@ def test_the_memory_is_drawn_into_a_file_and_not_over_one(command, tmp_path: Pat
     assert (tmp_path / "memory.svg").read_text(encoding="utf-8") == drawn
 
 
+def test_the_page_holds_both_languages_and_asks_nothing_of_the_network(command, tmp_path: Path) -> None:
+    assert command("estimate", *TASK, "--gpu", "L40S", "--html", "page.html").code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Largest batch a card" in page
+    assert "每卡最大批大小" in page
+    assert page.count("<svg") == 4
+    assert "src=" not in page
+    assert "Content-Security-Policy" in page
+
+
 def test_fit_shows_every_card_and_why(command) -> None:
     seen = command("fit", *TASK, "--json")
     document = json.loads(seen.out)

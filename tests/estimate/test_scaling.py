@@ -15,7 +15,7 @@ def test_the_curve_doubles_the_job_and_starts_at_full_efficiency() -> None:
     assert [point.gpus for point in points] == [8, 16, 32, 64]
     assert points[0].efficiency_share.value == pytest.approx(1.0)
     # A box of PCIe cards has 1.5 GB/s of network a card: gathering 8 billion parameters shows.
-    assert (points[3].efficiency_share.value or 0) < 0.7
+    assert (points[3].efficiency_share.value or 0) < 0.8
     rate, seconds = points[1].rate_per_second, points[1].step_seconds
     assert (rate.value or 0) * (seconds.value or 0) == pytest.approx(16 * 4096)
 

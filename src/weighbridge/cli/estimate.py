@@ -23,12 +23,16 @@ from weighbridge.errors import EXIT_NO, EXIT_OK
     default=None,
     help=text("cli.estimate.option.svg"),
 )
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), default=None, help=text("cli.option.html")
+)
 @click.option("--force", is_flag=True, help=text("cli.option.force"))
 @common_options
 def command(
     description: str,
     gpu: str,
     svg: Path | None,
+    html: Path | None,
     force: bool,
     workspace: Path | None,
     as_json: bool,
@@ -39,8 +43,9 @@ def command(
     from weighbridge.estimate.describe.describe import describe
     from weighbridge.report.estimate import render_estimate
 
-    if svg is not None:
-        check_target(svg, force=force)
+    for target in (svg, html):
+        if target is not None:
+            check_target(target, force=force)
     answer = estimate(describe(description, said(options)), gpu)
     if as_json:
         emit_json(codec.document(answer))
@@ -53,5 +58,10 @@ def command(
         drawn = memory_parts_svg(answer.fit.memory, language=current(), identity="memory")
         write_text(svg, standalone(drawn))
         say("cli.written", path=svg)
+    if html is not None:
+        from weighbridge.report.estimate_page import estimate_page
+
+        write_text(html, estimate_page(answer, language=current()))
+        say("cli.written", path=html)
     refused = answer.fit.memory is not None and answer.fit.memory.fits is False
     return EXIT_NO if refused else EXIT_OK

@@ -52,6 +52,7 @@ def test_adapters_keep_the_frozen_base_in_16_bits() -> None:
         ({"ep": 2, "gpus": 2}, "estimate.no_experts"),
         ({"sharding": "hsdp", "gpus": 8}, "estimate.missing_options"),
         ({"sharding": "hsdp", "gpus": 8, "shard_degree": 3}, "estimate.shard_degree"),
+        ({"sharding": "fsdp", "gpus": 8, "shard_degree": 4}, "estimate.shard_degree_alone"),
         ({"batch": -1}, "estimate.option_whole"),
         ({"batch": 0}, "estimate.option_whole"),
         ({"batch": 1.5}, "estimate.option_whole"),

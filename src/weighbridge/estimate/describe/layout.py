@@ -40,6 +40,8 @@ def layout_of(said: Mapping[str, Any], recipe: Recipe) -> tuple[Layout, int]:
     expert = int(said.get("ep", 1))
     if (data * context * tensor) % expert:
         raise InputError("estimate.expert_ranks", ep=expert, ranks=data * context * tensor)
+    if recipe.shard_degree is not None and recipe.sharding != "hsdp":
+        raise InputError("estimate.shard_degree_alone")
     if recipe.shard_degree is not None and (data * context) % recipe.shard_degree:
         raise InputError("estimate.shard_degree", degree=recipe.shard_degree, ranks=data * context)
     if recipe.sharding == "hsdp" and recipe.shard_degree is None:
