@@ -1,6 +1,7 @@
 """Score predictions on a folder of measured tables in the form of shared/truth.
 
     python benchmarks/score_truth.py DIR [--json] [--leave-one-out]
+    python benchmarks/score_truth.py DIR --write-docs [--step-left LEFT.json] [--vision-left LEFT.txt]
 
 Memory of language models so far. Prints macro figures (mean over strata of the stratum's median and 90th
 percentile of |error|) for quality A and B, every counter, interpolation and extrapolation apart, coverage,
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -56,11 +58,16 @@ def main() -> int:
     parser.add_argument(
         "--leave-one-out", action="store_true", help="fit the constants again without each stratum (minutes)"
     )
+    parser.add_argument(
+        "--write-docs", action="store_true", help="leave one out, and write docs/*/validation.md (minutes)"
+    )
+    parser.add_argument("--step-left", type=Path, help="for the page: what truth.step_fit --leave-out wrote")
+    parser.add_argument("--vision-left", type=Path, help="for the page: what vision_leave_out.py printed")
     arguments = parser.parse_args()
     found = memory.score(arguments.folder)
     document = summary(found)
     vision.add_to(document, arguments.folder)
-    if arguments.leave_one_out:
+    if arguments.leave_one_out or arguments.write_docs:
         from truth.leave_out import leave_one_out
 
         document["leave_one_out"] = leave_one_out(arguments.folder)
@@ -68,12 +75,26 @@ def main() -> int:
     short = failures(document["figures"]) + step_time.failures(document["step_time"])
     document["figures"] |= step_time.figures_of(document["step_time"])
     document["below_must"] = short
+    if arguments.write_docs:
+        write_docs(arguments, document, found)
     if arguments.json:
         print(json.dumps({"schema": "weighbridge.score_truth/1", **document}))
     else:
         print("\n".join(step_time.show(document["step_time"])), end="\n\n")
         show(document, found)
     return 1 if short else 0
+
+
+def write_docs(arguments: argparse.Namespace, document: dict[str, Any], found: memory.MemoryScore) -> None:
+    from truth import page, page_figures
+
+    left = {"--step-left": arguments.step_left, "--vision-left": arguments.vision_left}
+    given = " ".join(f"{option} {path.name}" for option, path in left.items() if path)
+    folder = os.path.relpath(arguments.folder, page_figures.ROOT)
+    command = f"python benchmarks/score_truth.py {folder} --write-docs {given}".strip()
+    parts = page_figures.gather(arguments.folder, document, found, *left.values())
+    for path in page.write(parts, arguments.folder, command, page_figures.ROOT / "docs"):
+        print(f"wrote {path}", file=sys.stderr)
 
 
 def summary(found: memory.MemoryScore) -> dict[str, Any]:
