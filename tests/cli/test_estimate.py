@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 TASK = ("qwen2.5-7b", "--batch", "2", "--sequence", "1024", "--lora", "16", "--checkpointing", "full")
 
@@ -80,9 +81,10 @@ def test_fit_is_code_1_when_no_card_can(command) -> None:
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_tables_hold_at_80_columns(command, monkeypatch: pytest.MonkeyPatch, lang: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for words in (("fit", *TASK), ("machines",), ("machines", "L40S")):
+    estimated = ("estimate", *TASK, "--gpu", "RTX-PRO-6000-Blackwell-Server")
+    for words in (estimated, ("fit", *TASK), ("machines",), ("machines", "L40S")):
         seen = command(*words, "--lang", lang)
-        assert max(len(line) for line in seen.out.splitlines()) <= 80
+        assert max(cell_len(line) for line in seen.out.splitlines()) <= 80
 
 
 def test_machines_lists_cards_with_their_mark_and_one_with_every_source(

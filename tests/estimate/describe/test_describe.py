@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,15 @@ def test_a_config_that_is_no_config_is_refused(tmp_path: Path, content: bytes, c
     path = tmp_path / "config.json"
     path.write_bytes(content)
     assert refusal(str(path)) == code
+
+
+def test_a_folder_stands_for_the_config_in_it(tmp_path: Path) -> None:
+    assert refusal(str(tmp_path)) == "estimate.no_such_file"
+    sizes = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", **sizes}))
+    shape = describe(str(tmp_path)).shape
+    assert shape is not None
+    assert (shape.layers, shape.vocabulary) == (12, 50257)
 
 
 def test_a_file_that_is_not_there_is_no_model_name() -> None:

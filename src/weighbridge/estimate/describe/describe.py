@@ -33,6 +33,8 @@ def describe(text: str, options: Mapping[str, Any] | None = None) -> Description
     found: Described | str = text
     if path.is_dir():
         path = path / "config.json"
+        if not path.is_file():
+            raise InputError("estimate.no_such_file", file=str(path))
     if path.is_file():
         if path.suffix.lower() in (".yaml", ".yml"):
             found, given = _from_yaml(path)
