@@ -89,8 +89,8 @@ def test_six_iterations_an_epoch_restart_the_workers_each_time(read: Read) -> No
     assert printed.params["printed_step"].value == pytest.approx(0.72, abs=0.005)
     assert printed.params["printed"].value == pytest.approx(0.545, abs=0.001)
     assert change(diagnosis, "no_data_wait").speed_up.high == pytest.approx(2.2, abs=0.01)
-    # With the means undone the wait is 42 %, and the sum of the steps agrees with the epochs' own "Total time"
-    # lines (epochs 1 to 9: 30.3 s for 54 iterations). So twice the GPUs may give x1.41, not only x1.29.
+    # With the means undone the wait is 42 %, and the steps add up to the epochs' own "Total time" lines
+    # (epochs 1 to 9: 30.3 s for 54 iterations). So twice the GPUs may give x1.41, not only x1.29.
     assert share(diagnosis) == pytest.approx(0.416, abs=0.002)
     assert change(diagnosis, "twice_the_gpus", "in_this_box").speed_up.high == pytest.approx(1.41, abs=0.01)
 

@@ -225,3 +225,17 @@ def test_an_evaluation_logged_as_data_time_is_no_data_wait(build) -> None:
     assert diagnosis.verdict == "compute"
     assert diagnosis.data_wait.share == pytest.approx(0.02)
     assert "diagnose.waits_with_evaluation" in codes(diagnosis)
+
+
+def test_a_wait_longer_than_its_step_decides_nothing(build) -> None:
+    diagnosis = diagnose(build(waiting(0.1, 5.0)))
+    assert (diagnosis.verdict, diagnosis.data_wait) == ("cannot_say", None)
+    assert "diagnose.impossible_waits" in codes(diagnosis)
+
+
+def test_parts_that_exceed_the_clock_are_told_and_not_judged(build) -> None:
+    rows = waiting(1.0, 0.01) | {"at_seconds": [1000.0 + n for n in range(20)]}
+    evaluation = [Event(kind="evaluation", seconds=90_000.0)]
+    diagnosis = diagnose(build(rows, events=evaluation, started_at_seconds=0.0, ended_at_seconds=1020.0))
+    assert (diagnosis.verdict, diagnosis.occupied) == ("compute", None)
+    assert "diagnose.times_not_additive" in codes(diagnosis)

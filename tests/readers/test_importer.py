@@ -50,7 +50,9 @@ def test_the_same_content_is_stored_once(workspace: Workspace, tmp_path: Path) -
     assert len(workspace.runs()) == 1
 
 
-def test_samples_in_another_zone_are_joined_and_the_shift_is_told(workspace: Workspace, tmp_path: Path) -> None:
+def test_samples_in_another_zone_are_joined_and_the_shift_is_told(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     samples = write(tmp_path / "gpu.csv", *(f"S {5000 - ZONE + n} 0.8" for n in range(1100)))
     report = bring(workspace, log(tmp_path / "a.log", 5000), samples)
     (run,) = report.runs
@@ -129,3 +131,33 @@ def test_a_link_out_of_the_folder_is_not_followed(workspace: Workspace, tmp_path
     folder.mkdir()
     (folder / "link.log").symlink_to(outside)
     assert bring(workspace, folder).runs == ()
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart(workspace: Workspace, tmp_path: Path) -> None:
+    for folder, first in (("k1", 1000), ("k2", 90_000)):
+        (tmp_path / folder).mkdir()
+        log(tmp_path / folder / "train.log", first)
+    samples = write(tmp_path / "k1" / "x.csv", *(f"S {n} 0.5" for n in range(1000, 1900)))
+    report = bring(workspace, tmp_path / "k1" / "train.log", tmp_path / "k2" / "train.log", samples)
+    assert [file.state for file in report.files] == ["imported", "imported", "joined"]
+    assert len({run for file in report.files for run in file.runs}) == 2
+
+
+def test_the_gpu_0_of_two_hosts_are_two_gpus(workspace: Workspace, tmp_path: Path) -> None:
+    for node, busy in (("n1", 0.9), ("n2", 0.1)):
+        write(tmp_path / f"{node}.csv", *(f"S {n} {busy}" for n in range(1000, 1990)))
+    files = [log(tmp_path / "a.log", 1000), tmp_path / "n1.csv", tmp_path / "n2.csv"]
+    (run,) = bring(workspace, *files).runs
+    with workspace.open(run.id) as view:
+        assert sorted(use.gpu_busy_share for use in view.devices()) == [
+            pytest.approx(0.1),
+            pytest.approx(0.9),
+        ]
+
+
+def test_an_empty_file_is_empty_whatever_its_format_is_said_to_be(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    inputs, _ = expand([write(tmp_path / "empty.log")])
+    report = import_files(inputs, workspace, READERS, asked_format="toy_log")
+    assert report.files[0].reason == "readers.empty_file"

@@ -98,4 +98,9 @@ def test_the_head_says_whether_it_is_the_whole_file() -> None:
     long = read_head(io.BytesIO(b"line\n" * 300_000), "log")
     assert not long.whole
     assert long.data.endswith(b"line\n")
-    assert read_head(io.BytesIO(b"a\0b"), "log").binary
+
+
+def test_a_picture_is_binary_and_a_log_with_stretches_of_zeros_is_not() -> None:
+    assert read_head(io.BytesIO(b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256)) * 9), "a.jpg").binary
+    head = read_head(io.BytesIO(b"\0" * 100_000 + b"step 1\n"), "log")
+    assert (head.binary, head.data) == (False, b"step 1\n")

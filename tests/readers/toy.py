@@ -1,4 +1,4 @@
-"""Two toy formats for the importer's own tests: ``T <at> <step>`` training lines, ``S <at> <busy>`` samples."""
+"""Two toy formats for the importer's tests: ``T <at> <step>`` training lines, ``S <at> <busy>`` samples."""
 
 from __future__ import annotations
 

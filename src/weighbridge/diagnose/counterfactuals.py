@@ -90,7 +90,7 @@ def _communication(signals: Signals) -> Iterator[Counterfactual]:
 
 
 def _outside_steps(signals: Signals) -> Iterator[Counterfactual]:
-    if signals.occupied is None:
+    if signals.occupied is None or not signals.occupied.additive:
         return
     evaluation = signals.occupied.share("evaluation")
     if evaluation is not None and evaluation >= HINT_SHARE:

@@ -108,7 +108,7 @@ def _step_breakdown(signals: Signals) -> Breakdown | None:
 
 
 def _occupied_breakdown(occupied: Identity | None) -> Breakdown | None:
-    if occupied is None:
+    if occupied is None or not occupied.additive:
         return None
     # Without step times the rest holds the steps too; calling it gaps would be a lie.
     return _breakdown(occupied, "steps_and_gaps" if occupied.parts.get("steps") is None else "gaps")

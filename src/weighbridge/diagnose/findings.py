@@ -150,6 +150,12 @@ def _gap(signals: Signals, decision: Decision) -> Iterator[Finding]:
 def _outside(signals: Signals, decision: Decision) -> Iterator[Finding]:
     if signals.occupied is None:
         return
+    if not signals.occupied.additive:
+        yield _finding(
+            signals, "diagnose.times_not_additive", "warning", occupied=seconds(signals.occupied.total),
+            parts=seconds(signals.occupied.total + signals.occupied.overlap_seconds),
+        )  # fmt: skip
+        return
     for part, code in (("evaluation", "diagnose.evaluation"), ("checkpoints", "diagnose.checkpoints")):
         value = signals.occupied.share(part)
         if value is not None and value >= HINT_SHARE / 2:
@@ -238,6 +244,14 @@ def _mixed(signals: Signals, decision: Decision) -> Iterator[Finding]:
         yield _finding(signals, "diagnose.waits_with_evaluation", "note", rows=signals.rows_with_evaluation)
 
 
+def _impossible(signals: Signals, decision: Decision) -> Iterator[Finding]:
+    if signals.impossible_waits:
+        yield _finding(
+            signals, "diagnose.impossible_waits", "warning", rows=signals.impossible_waits,
+            windows=len(signals.windows),
+        )  # fmt: skip
+
+
 def _unused(signals: Signals, decision: Decision) -> Iterator[Finding]:
     count = sum(problem.count for problem in signals.run.problems)
     if count:
@@ -246,7 +260,7 @@ def _unused(signals: Signals, decision: Decision) -> Iterator[Finding]:
 
 FINDINGS: tuple[Callable[[Signals, Decision], Iterator[Finding]], ...] = (
     _data_wait, _wait_manner, _cold, _printed, _communication, _gap, _outside, _mostly_gaps, _few, _restarts,
-    _devices, _on_cpu, _statistic, _mixed, _unused,
+    _devices, _on_cpu, _statistic, _mixed, _impossible, _unused,
 )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from weighbridge.weigh.windows import Window, cold_windows
 
 # An elapsed time may exceed the sum of logged phases by this much before a window counts as unexplained.
 GAP_SHARE = 0.1
+# A printed wait may exceed its printed step by rounding, not by more.
+WAIT_ROUNDING = 0.05
 # Columns that part a step; a source with one of the first four has timed more than wait and total.
 PHASE_COLUMNS = {
     "data_wait": ("data_wait_seconds",),
@@ -59,6 +61,7 @@ class Signals:
     occupied: Identity | None
     evaluations: int
     rows_with_evaluation: int
+    impossible_waits: int
     devices: tuple[DeviceUse, ...]
     evidence: Evidence | None
 
@@ -120,6 +123,11 @@ def read_signals(view: RunView) -> Signals:
         occupied=_occupied(view, table, windows, events),
         evaluations=len(evaluations),
         rows_with_evaluation=len(mixed),
+        impossible_waits=sum(
+            wait is not None and not _possible(wait, table["step_seconds"][row])
+            for row in rows
+            for wait in [table["data_wait_seconds"][row]]
+        ),
         devices=tuple(view.devices()) if view.run.sample_rows else (),
         evidence=_evidence(view.run, table, rows),
     )
@@ -148,13 +156,20 @@ def _number(value: Any) -> bool:
 
 def _window(table: dict[str, list[Any]], index: int) -> Window:
     wait = table["data_wait_seconds"][index]
+    if wait is not None and not _possible(wait, table["step_seconds"][index]):
+        wait = None
     return Window(
         step_seconds=table["step_seconds"][index],
         steps=table["steps"][index] or 1,
-        wait_seconds=wait if wait is None or wait >= 0 else 0.0,
+        wait_seconds=wait,
         rank=table["rank"][index],
         segment=table["segment"][index] or 0,
     )
+
+
+def _possible(wait: float, step: float) -> bool:
+    """A wait lies between nothing and the step; rounding of printed figures aside."""
+    return 0 <= wait <= step * (1 + WAIT_ROUNDING)
 
 
 def _mean(table: dict[str, list[Any]], column: str, rows: Sequence[int]) -> float | None:
@@ -172,6 +187,8 @@ def _step_identity(table: dict[str, list[Any]], rows: Sequence[int]) -> tuple[Id
     parts: dict[str, float | None] = {}
     for part, columns in PHASE_COLUMNS.items():
         held = [mean for column in columns if (mean := _mean(table, column, rows)) is not None]
+        if part == "data_wait" and held and held[0] > total * (1 + WAIT_ROUNDING):
+            held = []
         parts[part] = sum(held) if held else None
     undivided = all(parts[part] is None for part in ("compute", "communication", "optimizer"))
     return identity(total, parts), undivided

@@ -129,7 +129,11 @@ def _candidates(signals: Signals) -> dict[Reason, float]:
 
 
 def _occupied_share(signals: Signals, part: str) -> float | None:
-    return None if signals.occupied is None else signals.occupied.share(part)
+    """None too where the parts exceed their total: a log pasted together says nothing of occupied time."""
+    occupied = signals.occupied
+    if occupied is None or not occupied.additive:
+        return None
+    return occupied.share(part)
 
 
 def _compute_share(signals: Signals) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from weighbridge.readers.base import Events, Facts, Piece, RunStart, Samples, Steps
@@ -38,7 +39,9 @@ class PendingRun:
     facts: dict[str, Scalar] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     rows: int = 0
-    segment: int = 0
+    paths: list[Path] = field(default_factory=list)
+    restarts: int = 0
+    segment_of: dict[Cell, int] = field(default_factory=dict)
     last_step: dict[Cell, int] = field(default_factory=dict)
     first_at: float | None = None
     last_at: float | None = None
@@ -88,10 +91,13 @@ class PendingRun:
             if isinstance(step, int) and phase == TRAIN:
                 last = self.last_step.get(rank)
                 if last is not None and step < last:
-                    self.segment += 1
-                    restarts.append(_restart(step, rank, line, clock))
+                    self.segment_of[rank] = self.segment_of.get(rank, 0) + 1
+                    # Every rank goes back at a restart; it is one event.
+                    if self.segment_of[rank] > self.restarts:
+                        self.restarts = self.segment_of[rank]
+                        restarts.append(_restart(step, rank, line, clock))
                 self.last_step[rank] = step
-            segments.append(self.segment)
+            segments.append(self.segment_of.get(rank, self.restarts if phase != TRAIN else 0))
         return segments, restarts
 
     def _see(self, columns: Columns) -> None:

@@ -23,7 +23,7 @@ from weighbridge.readers.join import Span, find_offset, same_gpu, sample_span, w
 from weighbridge.readers.sniff import choose_reader
 from weighbridge.readers.text import read_head
 from weighbridge.schema.import_report import FileState, ImportedFile, ImportReport
-from weighbridge.schema.run import Run, Scalar, Source
+from weighbridge.schema.run import Problem, Run, Scalar, Source
 from weighbridge.store import Workspace
 
 # A folder walk stops here: a data set is no folder of logs.
@@ -55,6 +55,7 @@ class _SampleFile:
     span: Span | None
     offset: float | None = None
     other_gpu: bool = False
+    targets: list[PendingRun] = field(default_factory=list)
     joined_to: list[str] = field(default_factory=list)
 
 
@@ -133,7 +134,7 @@ def import_files(
     session = _Session(workspace, readers, keep_sources, asked_format, progress)
     session.run(inputs)
     return ImportReport(
-        files=tuple(session.reports[item.name] for item in inputs if item.name in session.reports),
+        files=tuple(session.reports[item.path] for item in inputs if item.path in session.reports),
         runs=tuple(session.runs),
         workspace=str(workspace.root),
         skipped_files=skipped_files + session.unrecognised,
@@ -156,7 +157,7 @@ class _Session:
         self.keep_sources = keep_sources
         self.asked_format = asked_format
         self.progress = progress
-        self.reports: dict[str, ImportedFile] = {}
+        self.reports: dict[Path, ImportedFile] = {}
         self.runs: list[Run] = []
         self.unrecognised = 0
 
@@ -196,7 +197,7 @@ class _Session:
 
     def _fail(self, item: Input, code: str, *, unknown: bool = False, **params: Scalar) -> None:
         state: FileState = "unknown" if unknown else "failed"
-        self.reports[item.name] = ImportedFile(name=item.name, state=state, reason=code, params=params)
+        self.reports[item.path] = ImportedFile(name=item.name, state=state, reason=code, params=params)
 
     def _choose(self, item: Input) -> Reader:
         with item.path.open("rb") as stream:
@@ -270,7 +271,8 @@ class _Session:
             hashing = _HashingStream(stream, sample.input.name, 0, None)
             for piece in sample.reader.read(hashing, sample.input.name):  # type: ignore[arg-type]
                 if isinstance(piece, Samples):
-                    run.add_samples(within(piece, begin - offset, end - offset), index, offset)
+                    taken = _on_host(within(piece, begin - offset, end - offset), sample.input)
+                    run.add_samples(taken, index, offset)
                 elif isinstance(piece, Facts):
                     for key, value in piece.values.items():
                         if key.startswith("hardware.") and value is not None:
@@ -285,6 +287,9 @@ class _Session:
                 clock_offset_seconds=offset,
             )
         )
+        run.paths.append(sample.input.path)
+        sample.targets.append(run)
+        sample.offset = offset
 
     def _close(
         self,
@@ -298,12 +303,12 @@ class _Session:
         fresh = False
         for number, run in enumerate(pending):
             if self.keep_sources:
-                run.sources = [self._keep(source, item, joined) for source in run.sources]
+                self._keep(run, item)
             closed, new = run.writer.close(run.run(_run_id(run.sources, number)))
             stored.append(closed)
             fresh = fresh or new
         self.runs.extend(stored)
-        self.reports[item.name] = ImportedFile(
+        self.reports[item.path] = ImportedFile(
             name=item.name,
             state="imported" if fresh else "already_there",
             reader=reader.name,
@@ -313,15 +318,15 @@ class _Session:
             problems=tuple(problem for run in pending for problem in run.problems),
         )
         for sample in joined:
-            self._report_join(sample, stored)
+            sample.joined_to += [
+                run.id
+                for run, target in zip(stored, pending, strict=True)
+                if any(target is one for one in sample.targets)
+            ]
+            self._report_join(sample)
 
-    def _report_join(self, sample: _SampleFile, stored: Sequence[Run]) -> None:
-        for run in stored:
-            for source in run.sources[1:]:
-                if source.name == sample.input.name:
-                    sample.joined_to.append(run.id)
-                    sample.offset = source.clock_offset_seconds
-        self.reports[sample.input.name] = ImportedFile(
+    def _report_join(self, sample: _SampleFile) -> None:
+        self.reports[sample.input.path] = ImportedFile(
             name=sample.input.name,
             state="joined",
             reader=sample.reader.name,
@@ -330,10 +335,21 @@ class _Session:
             params={"name": sample.input.name, "offset": sample.offset, "runs": len(sample.joined_to)},
         )
 
-    def _keep(self, source: Source, item: Input, joined: Sequence[_SampleFile]) -> Source:
-        paths = {sample.input.name: sample.input.path for sample in joined}
-        self.workspace.keep_source(paths.get(source.name, item.path))
-        return replace(source, kept=True)
+    def _keep(self, run: PendingRun, item: Input) -> None:
+        """Keep the files the run was read from; one that changed since is not what was read, and is told."""
+        for index, (source, path) in enumerate(zip(run.sources, [item.path, *run.paths], strict=True)):
+            digest, _ = self.workspace.keep_source(path)
+            run.sources[index] = replace(source, kept=digest == source.sha256)
+            if digest != source.sha256:
+                run.note(Problem(code="readers.changed_meanwhile", source=index))
+
+
+def _on_host(piece: Samples, item: Input) -> Samples:
+    """Name the file as the host where the samples name none: two files of GPU 0 are two GPUs."""
+    hosts = piece.columns.get("host")
+    if hosts is not None and any(host is not None for host in hosts):
+        return piece
+    return Samples({**piece.columns, "host": [item.name] * piece.rows}, piece.rows)
 
 
 def _only_samples(reader: Reader) -> bool:

@@ -84,7 +84,7 @@ def find_offset(run: Span, samples: Span) -> float | None:
 
 
 def _whole_years(run_first: float, samples_first: float) -> Iterator[float]:
-    """Shifts that keep month, day and hour: the log's own date in the samples' year and the years beside it."""
+    """Shifts that keep month, day and hour: the log's date in the samples' year and the years beside it."""
     begins = datetime.fromtimestamp(run_first, UTC)
     year = datetime.fromtimestamp(samples_first, UTC).year
     for candidate in (year - 1, year, year + 1):

@@ -18,6 +18,8 @@ def choose_reader(head: Head, readers: Sequence[Reader], asked: str | None = Non
     Raises NothingToRead for an empty file, UnknownFormat when no reader is sure, InputError when two readers
     are equally sure or ``asked`` names no reader.
     """
+    if not head.data.strip():
+        raise NothingToRead("readers.empty_file", name=head.name)
     if asked is not None:
         for reader in readers:
             if reader.name == asked:
@@ -25,8 +27,6 @@ def choose_reader(head: Head, readers: Sequence[Reader], asked: str | None = Non
         raise InputError(
             "readers.no_such_format", asked=asked, known=", ".join(reader.name for reader in readers)
         )
-    if not head.data.strip():
-        raise NothingToRead("readers.empty_file", name=head.name)
     ranked = sorted(((reader.sniff(head), reader) for reader in readers), key=lambda pair: -pair[0])
     best, chosen = ranked[0]
     if best < SURE:

@@ -21,6 +21,10 @@ BLOCK_BYTES: Final = 1 << 18
 MAXIMUM_LINE_BYTES: Final = 4 << 20
 HEAD_BYTES: Final = 1 << 20
 
+# Control bytes beyond this part of a text: it is none. Terminal output stays far below, images far above.
+LARGEST_CONTROL_PART: Final = 0.02
+_CONTROLS: Final = bytes(byte for byte in range(32) if byte not in b"\t\n\r\x1b\x08\x0c")
+
 _ANSI = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\n]*\x07")
 
 
@@ -131,7 +135,19 @@ def blocks(stream: BinaryIO, problems: list[Problem]) -> Iterator[Block]:
         yield Block(_clean(pending), number, number)
 
 
+def _looks_binary(data: bytes) -> bool:
+    """Whether it is no text: control bytes are common once the zeros are taken out.
+
+    Zeros alone say nothing: a machine that lost power leaves stretches of them inside a good log.
+    """
+    text = data.replace(b"\0", b"")[: 64 << 10]
+    controls = len(text) - len(text.translate(None, _CONTROLS))
+    return bool(data) and (not text or controls > LARGEST_CONTROL_PART * len(text))
+
+
 def _clean(data: bytes) -> bytes:
+    if b"\0" in data:
+        data = data.replace(b"\0", b"")
     # One byte is found ten times faster than two, and most logs have none.
     if b"\r" in data and b"\r\n" in data:
         # tqdm on Windows writes \r\r\n; the extra returns carry nothing.
@@ -166,7 +182,7 @@ def read_head(stream: BinaryIO, name: str) -> Head:
         raw = raw.decode("utf-16", "replace").encode("utf-8", "replace")
     elif raw.startswith(codecs.BOM_UTF8):
         raw = raw[len(codecs.BOM_UTF8) :]
-    binary = b"\0" in raw[: 64 << 10]
+    binary = _looks_binary(raw)
     data = _clean(raw)
     if not whole:
         data = data[: data.rfind(b"\n") + 1] or data

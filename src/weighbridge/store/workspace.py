@@ -34,6 +34,8 @@ VARIABLE: Final = "WEIGHBRIDGE_WORKSPACE"
 FOLDER: Final = ".weighbridge"
 _SCHEMA: Final = "weighbridge.workspace/"
 _VERSION: Final = 1
+# A longer number is no version that anyone ever wrote, and Python refuses to read 5,000 digits.
+_VERSION_DIGITS: Final = 9
 _CANDIDATES_SHOWN: Final = 10
 _COPY_BYTES: Final = 2**20
 
@@ -247,5 +249,6 @@ def _check_version(root: Path) -> None:
     if not version.isdecimal():
         reason = f"schema = {schema!r}"
         raise WorkspaceError("store.damaged_workspace", path=str(path), reason=reason)
-    if int(version) > _VERSION:
-        raise WorkspaceError("store.newer_workspace", path=str(root), found=int(version), known=_VERSION)
+    number = int(version[:_VERSION_DIGITS])
+    if number > _VERSION:
+        raise WorkspaceError("store.newer_workspace", path=str(root), found=number, known=_VERSION)

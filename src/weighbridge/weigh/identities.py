@@ -15,6 +15,8 @@ from dataclasses import dataclass
 STEP_PARTS = ("data_wait", "host_to_device", "compute", "communication", "optimizer")
 # Sums of printed figures differ from their printed total by this much without anything being left over.
 ROUNDING = 1e-6
+# Logged parts (medians, whole seconds) may exceed the clock by this much and still be of one run.
+ADDITIVE_ROUNDING = 0.1
 OCCUPIED_PARTS = ("start_up", "steps", "evaluation", "checkpoints")
 
 
@@ -30,6 +32,11 @@ class Identity:
     parts: dict[str, float | None]
     rest: float
     overlap_seconds: float
+
+    @property
+    def additive(self) -> bool:
+        """Whether the parts fit into the total, rounding of printed figures aside."""
+        return self.overlap_seconds <= ADDITIVE_ROUNDING * self.total
 
     def share(self, part: str) -> float | None:
         seconds = self.parts.get(part)
