@@ -79,7 +79,7 @@ def test_blocks_hold_whole_lines_and_know_their_numbers(monkeypatch: pytest.Monk
     assert found == [(1, 2, b"aaaa\nbbbb\n"), (3, 3, b"cccc\n"), (4, 4, b"dd")]
 
 
-plain = st.binary(max_size=20).map(lambda data: data.translate(None, b"\n\r\x1b"))
+plain = st.binary(max_size=20).map(lambda data: data.translate(None, b"\0\n\r\x1b"))
 
 
 @given(st.lists(plain), st.integers(1, 40))
