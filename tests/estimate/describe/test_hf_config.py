@@ -236,6 +236,29 @@ def test_latent_attention_says_how_it_is_counted() -> None:
     assert told.params["share"] == pytest.approx(2 * 2048 * 128 * 24 / 13_762_560 - 1)
 
 
+def test_deepseek_v3_comes_within_half_a_percent_of_its_671_billion() -> None:
+    config = llama(
+        model_type="deepseek_v3",
+        hidden_size=7168,
+        intermediate_size=18432,
+        moe_intermediate_size=2048,
+        num_hidden_layers=61,
+        num_attention_heads=128,
+        num_key_value_heads=128,
+        n_shared_experts=1,
+        n_routed_experts=256,
+        num_experts_per_tok=8,
+        first_k_dense_replace=3,
+        kv_lora_rank=512,
+        q_lora_rank=1536,
+        qk_nope_head_dim=128,
+        qk_rope_head_dim=64,
+        v_head_dim=128,
+        vocab_size=129280,
+    )
+    assert count(from_config(config, "config.json").shape).total == pytest.approx(671.0e9, rel=0.005)
+
+
 def test_dense_first_layers_and_shared_experts_are_counted() -> None:
     config = llama(
         model_type="deepseek",
