@@ -57,7 +57,19 @@ class RunView:
                 open_tables(self._opened, self._parts)
             except OSError as error:
                 raise self._damaged(error) from error
+            self._check_rows()
         return self._opened
+
+    def _check_rows(self) -> None:
+        """A table that lost rows answers every question, wrongly: hold it against the record first."""
+        stated = {
+            "steps": self.run.train_rows + self.run.evaluation_rows,
+            "samples": self.run.sample_rows,
+        }
+        for table, rows in stated.items():
+            ((found,),) = self._ask(f"SELECT count(*) FROM {table}")
+            if found != rows:
+                raise WorkspaceError("store.rows_missing", path=str(self._folder), stated=rows, found=found)
 
     def _damaged(self, error: OSError) -> WorkspaceError:
         path = str(error.filename or self._folder)
