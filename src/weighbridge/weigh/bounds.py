@@ -47,8 +47,8 @@ def more_gpus_in_this_box(
     """n times the GPUs on the same cores, memory, disk, store and loader.
 
     ``wait_share`` None: nothing is known of the loader, so anything from 1 up to what compute allows. Strong
-    scaling (same global batch) and weak scaling (same batch per GPU) have the same bound on samples per second, since
-    B / max(D(B), C / n) = n B / max(n D(B), C).
+    scaling (same global batch) and weak scaling (same batch per GPU) have the same bound on samples per
+    second, since B / max(D(B), C / n) = n B / max(n D(B), C).
     """
     if times < 1:
         raise ValueError(f"times {times} must be at least 1")
