@@ -33,6 +33,11 @@ _WAITS: Final[dict[str, Resource]] = {
     "bubble": "gpu_link",
     "optimizer": "gpu_memory_rate",
 }
+_LANGUAGE_WAITS: Final[dict[str, Resource]] = {
+    **_WAITS,
+    "tensor": "tensor_rate",
+    "memory": "gpu_memory_rate",
+}
 _TENSOR: Final = frozenset({"gemm", "attention", "head"})
 _VISION_WAITS: Final[dict[str, Resource]] = {
     "matrix": "tensor_rate",
@@ -70,15 +75,12 @@ def language_fit(
     missing: Sequence[Finding] = (),
 ) -> Fit:
     """``crosses_nodes``: the job is larger than what the fast link joins, so that it waits for the fabric."""
-    waits = None if step is None else language_wait(step)
-    if waits == "gpu_link" and crosses_nodes:
-        waits = "fabric"
     return Fit(
         tier="analytic",
         memory=memory,
         step=None if step is None else step_breakdown(step),
         occupied=None,
-        waits_for=waits,
+        waits_for=None if step is None else language_wait(step, crosses_nodes=crosses_nodes),
         headroom=_headroom(memory),
         provenance=provenance,
         model_flops_share=None if step is None else _share_of(step, step.mfu),
@@ -101,7 +103,7 @@ def vision_fit(
         memory=memory,
         step=None if step is None else breakdown(step.parts, step.seconds),
         occupied=None,
-        waits_for=None if step is None else _largest(step.parts, _VISION_WAITS),
+        waits_for=None if step is None else vision_wait(step),
         headroom=_headroom(memory),
         provenance=provenance,
         guesses=tuple(guesses),
@@ -125,7 +127,7 @@ def breakdown(parts: Mapping[str, float], total: Said) -> Breakdown:
     )
 
 
-def language_wait(step: StepEstimate) -> Resource:
+def language_wait(step: StepEstimate, *, crosses_nodes: bool = False) -> Resource:
     """The resource that most of the step's seconds go to."""
     seconds: dict[str, float] = {}
     for name, value in step.phases.items():
@@ -133,7 +135,12 @@ def language_wait(step: StepEstimate) -> Resource:
             seconds[name] = value
     seconds["tensor"] = sum(value for name, value in step.operators.items() if name in _TENSOR)
     seconds["memory"] = sum(value for name, value in step.operators.items() if name not in _TENSOR)
-    return _largest(seconds, {**_WAITS, "tensor": "tensor_rate", "memory": "gpu_memory_rate"})
+    waits = _largest(seconds, _LANGUAGE_WAITS)
+    return "fabric" if waits == "gpu_link" and crosses_nodes else waits
+
+
+def vision_wait(step: VisionTime) -> Resource:
+    return _largest(step.parts, _VISION_WAITS)
 
 
 def vision_memory_fit(answer: VisionMemory, card: Quantity) -> MemoryFit:

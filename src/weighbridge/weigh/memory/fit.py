@@ -52,11 +52,11 @@ def memory_fit(estimate: MemoryEstimate, card: Quantity) -> MemoryFit:
         reserved_bytes=_interval(estimate.reserved),
         device_bytes=_interval(estimate.device),
         card_bytes=card,
-        fits=_fits(estimate, card.value),
+        fits=fits_in(estimate, card.value),
     )
 
 
-def _fits(estimate: MemoryEstimate, card_bytes: float | None) -> bool | None:
+def fits_in(estimate: MemoryEstimate, card_bytes: float | None) -> bool | None:
     if card_bytes is None:
         return None
     if estimate.device.high <= card_bytes:
