@@ -37,7 +37,7 @@ test: $(VENV)/.torch lint
 	@$(BIN)/python -m coverage report --format=total | sed 's/.*/coverage & % of lines and branches/'
 
 test-slow: $(VENV)/.torch
-	@$(BIN)/python -m pytest -m slow -rs $(TESTS)
+	@$(BIN)/python -m pytest -m slow -rs $(TESTS) || { [ $$? = 5 ] && echo "no slow tests under $(TESTS)"; }
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet . && echo "ruff: nothing to say"
