@@ -82,7 +82,7 @@ def step_machine(
 
 
 def _link_kind(fact: GpuFact, bridged: bool) -> str:
-    """GeForce cards since the 30 series have no peer access over PCIe: what they send takes the host's way."""
+    """GeForce cards since the 30 series have no peer access over PCIe: traffic goes through the host."""
     if not bridged:
         return "nvlink"
     return "pcie_host" if re.match(r"RTX-[345]\d\d\d", fact.id) and fact.form.startswith("PCIe") else "pcie"
