@@ -106,7 +106,7 @@ def test_an_impossible_triple_costs_only_its_own_answer(processes: int) -> None:
 def test_why_one_failed_is_said_in_both_languages() -> None:
     finding = weighed(broken()).missing[0]
     for language in ("en", "zh"):
-        assert "TypeError" in speak(finding.code, finding.params, language)
+        assert "TypeError" in speak(finding.code, language, **finding.params)
 
 
 def test_a_vision_network_takes_data_parallelism_only() -> None:
