@@ -145,9 +145,7 @@ def _plain(found: Macro) -> dict[str, float | int | None]:
 def show(document: dict[str, Any]) -> None:
     print("macro median / p90 of |error|; ours in brackets on the rows the peer answered, signed: the median")
     print("our constants were fitted on shared/truth: only a folder held back compares us as strangers")
-    print(
-        "(score_truth.py --leave-one-out says what we lose); none of it was shown to the peers, we believe\n"
-    )
+    print("(score_truth.py --leave-one-out says what we lose); what peers were fitted on is not known\n")
     for peer in document["peers"]:
         if peer["skipped"]:
             print(f"{peer['name']}: SKIPPED, {peer['skipped']}\n")
