@@ -36,7 +36,7 @@ def test_a_data_bound_log_is_code_0_and_says_that_more_gpus_would_not_help(comma
     seen = command("diagnose", DATA_BOUND)
     assert seen.code == 0
     assert "Training waits for data" in seen.out
-    assert "More GPUs would not help" in seen.out.replace("\n", " ")
+    assert "More GPUs in this machine would not help" in seen.out.replace("\n", " ")
     assert "Nothing was kept" in seen.err
 
 
@@ -124,4 +124,4 @@ def test_the_demo_ends_by_naming_its_report(command, tmp_path: Path) -> None:
     last = seen.err.strip().splitlines()[-1]
     assert last.endswith("weighbridge-demo.html")
     page = (tmp_path / "demo-out" / "weighbridge-demo.html").read_text(encoding="utf-8")
-    assert all(word in page for word in ("Waiting for data", "卡在数据读取", "Cannot say"))
+    assert all(word in page for word in ("Waiting for data", "卡在数据供给", "Cannot say"))

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, Final
 
 from weighbridge.units import Curve, Quantity
@@ -29,13 +30,7 @@ def stable_hash(record: Any) -> str:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        skipped = _PROVENANCE if isinstance(value, Quantity | Curve) else frozenset()
-        found = {
-            item.name: _plain(getattr(value, item.name))
-            for item in fields(value)
-            if item.name not in skipped and item.metadata.get("identity", True)
-        }
-        return _without_empty(found)
+        return _without_empty({name: _plain(getattr(value, name)) for name in _identity(type(value))})
     if isinstance(value, dict):
         return _without_empty({str(key): _plain(item) for key, item in value.items()})
     if isinstance(value, list | tuple):
@@ -45,6 +40,17 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
     raise TypeError(f"a record cannot hold {value!r}")
+
+
+@cache
+def _identity(record: type) -> tuple[str, ...]:
+    """Names of the fields that make a record what it is."""
+    skipped = _PROVENANCE if issubclass(record, Quantity | Curve) else frozenset()
+    return tuple(
+        item.name
+        for item in fields(record)
+        if item.name not in skipped and item.metadata.get("identity", True)
+    )
 
 
 def _without_empty(found: dict[str, Any]) -> dict[str, Any]:

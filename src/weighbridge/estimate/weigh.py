@@ -76,6 +76,11 @@ class Answers:
     joined: Joined | None
 
 
+# The fact is kept beside its hash, so that its id stays its own.
+_MACHINE_HASHES: dict[tuple[int, int, int | None], tuple[GpuFact, str]] = {}
+MACHINE_HASHES_KEPT = 4096
+
+
 def weigh(task: Description | str, gpu: GpuFact | str, **options: Any) -> Fit:
     """Memory and step time of ``task`` on GPUs of one model.
 
@@ -178,12 +183,24 @@ def _vision_step(task: Description, fact: GpuFact) -> VisionTime | Unanswered | 
     return vision_step_time(vision_network(task), task.vision, card, load_vision_constants())
 
 
+def _machine_hash(fact: GpuFact, gpus: int, gpus_per_node: int | None) -> str:
+    """The machine's hash, worked out once: a table over the catalogue asks for the same ones again."""
+    key = (id(fact), gpus, gpus_per_node)
+    known = _MACHINE_HASHES.get(key)
+    if known is None or known[0] is not fact:
+        if len(_MACHINE_HASHES) >= MACHINE_HASHES_KEPT:
+            _MACHINE_HASHES.clear()
+        known = fact, stable_hash(machine_of(fact, gpus, gpus_per_node))
+        _MACHINE_HASHES[key] = known
+    return known[1]
+
+
 def fit_of(task: Description, fact: GpuFact, found: Answers) -> Fit:
     """The Fit of what the kernels said, with every guess that a figure rests on."""
     card = card_bytes(fact)
     provenance = Provenance(
         load_hash=stable_hash(task),
-        machine_hash=stable_hash(machine_of(fact, task.gpus, task.gpus_per_node)),
+        machine_hash=_machine_hash(fact, task.gpus, task.gpus_per_node),
         layout=task.layout,
         share=Share(gpus=min(task.gpus, task.gpus_per_node or 8)),
         versions=Versions(model=weighbridge.__version__, facts=fact.read_on),

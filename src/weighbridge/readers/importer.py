@@ -160,6 +160,8 @@ class _Session:
         self.reports: dict[Path, ImportedFile] = {}
         self.runs: list[Run] = []
         self.unrecognised = 0
+        # A file of a thousand runs is kept once.
+        self.kept: dict[Path, str] = {}
 
     def run(self, inputs: Sequence[Input]) -> None:
         chosen = [(item, reader) for item in inputs if (reader := self._guarded(item, self._choose))]
@@ -338,7 +340,9 @@ class _Session:
     def _keep(self, run: PendingRun, item: Input) -> None:
         """Keep the files the run was read from; one that changed since is not what was read, and is told."""
         for index, (source, path) in enumerate(zip(run.sources, [item.path, *run.paths], strict=True)):
-            digest, _ = self.workspace.keep_source(path)
+            if path not in self.kept:
+                self.kept[path], _ = self.workspace.keep_source(path)
+            digest = self.kept[path]
             run.sources[index] = replace(source, kept=digest == source.sha256)
             if digest != source.sha256:
                 run.note(Problem(code="readers.changed_meanwhile", source=index))
