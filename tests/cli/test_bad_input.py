@@ -174,9 +174,17 @@ def test_a_terminal_of_no_columns_still_gets_the_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_command_that_is_told_to_end_leaves_no_temporary_folder(tmp_path: Path, number: int) -> None:
-    log, folder = grown(tmp_path / "big.log", 200), tmp_path / "tmp"
+    log, folder = grown(tmp_path / "big.log", 4000), tmp_path / "tmp"
     folder.mkdir()
-    process = weighbridge("diagnose", str(log), folder=tmp_path, env=os.environ | {"TMPDIR": str(folder)})
+
+    def as_from_a_terminal() -> None:
+        # A test run in the background inherits ignored signals, which a program has to respect.
+        signal.signal(number, signal.SIG_DFL)
+
+    environment = os.environ | {"TMPDIR": str(folder)}
+    process = weighbridge(
+        "diagnose", str(log), folder=tmp_path, env=environment, preexec_fn=as_from_a_terminal
+    )
     while not any(folder.iterdir()) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(number)
