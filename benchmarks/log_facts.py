@@ -113,6 +113,10 @@ def median(values: Sequence[float]) -> float | None:
     return statistics.median(known) if known else None
 
 
+def mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
+
+
 def share(waits: Sequence[float | None], steps: Sequence[float | None]) -> float | None:
     pairs = [(w, s) for w, s in zip(waits, steps, strict=True) if w is not None and s is not None]
     total = sum(step for _, step in pairs)
@@ -179,7 +183,7 @@ CORE: dict[str, Callable[[Imported], Any]] = {
     "evaluation_seconds": evaluation_seconds,
     "run_seconds": lambda of: of.run("stated_seconds"),
     "startup_seconds": lambda of: None,
-    "gpu_busy_share": lambda of: median([use.gpu_busy_share for use in of.devices()]),
+    "gpu_busy_share": lambda of: mean(of.samples("gpu_busy_share")),
 }  # fmt: skip
 
 

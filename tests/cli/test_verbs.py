@@ -125,3 +125,18 @@ def test_the_demo_ends_by_naming_its_report(command, tmp_path: Path) -> None:
     assert last.endswith("weighbridge-demo.html")
     page = (tmp_path / "demo-out" / "weighbridge-demo.html").read_text(encoding="utf-8")
     assert all(word in page for word in ("Waiting for data", "卡在数据供给", "Cannot say"))
+
+
+def test_facts_of_the_workspace_add_to_the_catalogue(
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEIGHBRIDGE_FACTS", "")
+    assert command("init").code == 0
+    (tmp_path / ".weighbridge" / "facts").mkdir()
+    own = tmp_path / ".weighbridge" / "facts" / "own.yaml"
+    own.write_text("gpus:\n  - {id: OURS-48, vendor: Acme}\n", encoding="utf-8")
+    seen = command("machines", "OURS-48")
+    assert seen.code == 2
+    assert "own.yaml" in seen.err
+    own.unlink()
+    assert command("machines", "L40S").code == 0

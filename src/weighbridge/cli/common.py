@@ -74,11 +74,26 @@ def say(code: str, **params: object) -> None:
         click.echo(text(code, **params), err=True)
 
 
+def use_workspace_facts(explicit: Path | None) -> None:
+    """Let ``facts/`` of the workspace in force add to the catalogue and replace in it; the last overlay."""
+    from weighbridge.facts.load import ENVIRONMENT
+    from weighbridge.store import Workspace
+
+    found = Workspace.find(explicit)
+    folder = found.root / "facts" if found is not None else None
+    if folder is None or not folder.is_dir():
+        return
+    named = [name for name in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if name]
+    if str(folder) not in named:
+        os.environ[ENVIRONMENT] = os.pathsep.join([*named, str(folder)])
+
+
 @contextlib.contextmanager
 def workspace_or_temporary(explicit: Path | None) -> Iterator[tuple[Workspace, bool]]:
     """The workspace to work in, and whether it stays when the command ends."""
     from weighbridge.store import Workspace
 
+    use_workspace_facts(explicit)
     found = Workspace.find(explicit)
     if found is not None:
         yield found, True

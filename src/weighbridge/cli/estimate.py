@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from weighbridge.cli.common import check_target, common_options, emit_json, say, screen, write_text
+from weighbridge.cli.common import (
+    check_target,
+    common_options,
+    emit_json,
+    say,
+    screen,
+    use_workspace_facts,
+    write_text,
+)
 from weighbridge.cli.language import current, text
 from weighbridge.cli.task_options import said, task_options
 from weighbridge.errors import EXIT_NO, EXIT_OK
@@ -43,6 +51,7 @@ def command(
     from weighbridge.estimate.describe.describe import describe
     from weighbridge.report.estimate import render_estimate
 
+    use_workspace_facts(workspace)
     for target in (svg, html):
         if target is not None:
             check_target(target, force=force)

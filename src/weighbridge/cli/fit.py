@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from weighbridge.cli.common import common_options, emit_json, screen
+from weighbridge.cli.common import common_options, emit_json, screen, use_workspace_facts
 from weighbridge.cli.language import current, text
 from weighbridge.cli.task_options import said, task_options
 from weighbridge.errors import EXIT_NO, EXIT_OK
@@ -26,6 +26,8 @@ def command(
     from weighbridge.estimate.describe.describe import describe
     from weighbridge.estimate.machine import card_named
     from weighbridge.report.estimate import render_fit_table
+
+    use_workspace_facts(workspace)
 
     cards = [card_named(name) for name in only] or None
     table = fit_table(describe(description, said(options)), cards)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from weighbridge.cli.common import common_options, emit_json, screen
+from weighbridge.cli.common import common_options, emit_json, screen, use_workspace_facts
 from weighbridge.cli.language import current, text
 from weighbridge.errors import EXIT_OK
 
@@ -22,6 +22,7 @@ def command(name: str | None, workspace: Path | None, as_json: bool) -> int:
     from weighbridge.report.estimate import render_cards
     from weighbridge.report.platforms import render_platforms
 
+    use_workspace_facts(workspace)
     if name is not None:
         _show_one(name, as_json=as_json)
         return EXIT_OK
