@@ -56,10 +56,7 @@ def command(
         if target is not None:
             check_target(target, force=force)
     answer = estimate(describe(description, said(options)), gpu)
-    if as_json:
-        emit_json(codec.document(answer))
-    else:
-        render_estimate(answer, current(), screen())
+    # Files first: whoever reads the report may leave early (| head).
     if svg is not None and answer.fit.memory is not None:
         from weighbridge.report.charts import standalone
         from weighbridge.report.charts.memory_parts import memory_parts_svg
@@ -72,5 +69,9 @@ def command(
 
         write_text(html, estimate_page(answer, language=current()))
         say("cli.written", path=html)
+    if as_json:
+        emit_json(codec.document(answer))
+    else:
+        render_estimate(answer, current(), screen())
     refused = answer.fit.memory is not None and answer.fit.memory.fits is False
     return EXIT_NO if refused else EXIT_OK

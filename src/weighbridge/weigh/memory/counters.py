@@ -82,5 +82,17 @@ def _segments(size: float) -> float:
     return -(-size // _SEGMENT) * _SEGMENT
 
 
+def not_below(outer: Interval, inner: Interval, more: float = 0.0) -> Interval:
+    """A counter that contains another lies nowhere below it: reserved holds allocated, device holds reserved.
+
+    The spreads of the counters were measured one by one and do not know of each other.
+    """
+    return Interval(
+        max(outer.value, inner.value + more),
+        max(outer.low, inner.low + more),
+        max(outer.high, inner.high + more),
+    )
+
+
 def interval(value: float, spread: Spread) -> Interval:
     return Interval(value, value * (1 - spread.low), value * (1 + spread.high))

@@ -13,7 +13,7 @@ from weighbridge.schema.memory_constants import FrameworkDefault, MemoryConstant
 from weighbridge.schema.model import ModelShape
 from weighbridge.schema.recipe import Recipe, Sharding
 from weighbridge.schema.run import Layout
-from weighbridge.weigh.memory.counters import counters, interval
+from weighbridge.weigh.memory.counters import counters, interval, not_below
 from weighbridge.weigh.memory.defaults import fill
 from weighbridge.weigh.memory.degrees import Degrees, degrees_of
 from weighbridge.weigh.memory.logits import loss_key
@@ -62,12 +62,15 @@ def memory(
     def spread(counter: str) -> Spread:
         return _spread(counter, recipe, assumed, constants)
 
+    allocated = interval(bytes_.allocated, spread("allocated"))
+    reserved = not_below(interval(bytes_.reserved, spread("reserved")), allocated)
+    device = not_below(interval(bytes_.device, spread("device")), reserved, bytes_.context)
     return MemoryEstimate(
         phases=found,
         peak_phase=peak.name,
-        allocated=interval(bytes_.allocated, spread("allocated")),
-        reserved=interval(bytes_.reserved, spread("reserved")),
-        device=interval(bytes_.device, spread("device")),
+        allocated=allocated,
+        reserved=reserved,
+        device=device,
         needed=bytes_.allocated + bytes_.context,
         assumed=assumed,
     )
