@@ -117,3 +117,10 @@ def test_what_is_wrong_is_one_sentence_and_code_2(command, words: tuple[str, ...
     assert (seen.code, seen.out) == (2, "")
     assert sentence in seen.err
     assert len(seen.err.strip().splitlines()) == 1
+
+
+def test_what_does_not_fit_is_timed_only_as_if_it_did(command) -> None:
+    words = ("llama-3.1-8b", "--gpu", "RTX-4090", "--batch", "1", "--sequence", "4096")
+    refused = command("estimate", *words)
+    assert refused.code == 1
+    assert "One optimizer step, if it fitted" in refused.out

@@ -10,7 +10,6 @@ from weighbridge.report import words
 from weighbridge.report.cells import Cell, Column, bar, paragraph, table
 from weighbridge.report.charts.memory_parts import stacks
 from weighbridge.schema.description import Description
-from weighbridge.schema.diagnosis import Breakdown
 from weighbridge.schema.estimate import Advice, CardFit, Estimate, FitTable
 from weighbridge.schema.finding import Finding
 from weighbridge.schema.fit import Fit, MemoryFit
@@ -66,7 +65,7 @@ def estimate_lines(
         _headline(answer, memory, language, width),
         _memory(memory, language, width, blocks),
         _counters(memory, language, width, blocks),
-        _step(fit.step, language, width, blocks),
+        _step(fit, language, width, blocks),
         _rates(answer, language, width),
         _scaling(answer, language, width),
         _advice(answer, language, width),
@@ -202,10 +201,17 @@ def _counters(memory: MemoryFit, language: Language, width: int, blocks: bool) -
     return [_heading(speak("estimate.heading.counters", language)), *table(rows, columns, width)]
 
 
-def _step(step: Breakdown | None, language: Language, width: int, blocks: bool) -> list[Text]:
+def step_heading(fit: Fit, language: Language) -> str:
+    """What does not fit does not step: its time is told as what it would be."""
+    refused = fit.memory is not None and fit.memory.fits is False
+    return speak("estimate.heading.step_if_it_fitted" if refused else "estimate.heading.step", language)
+
+
+def _step(fit: Fit, language: Language, width: int, blocks: bool) -> list[Text]:
+    step = fit.step
     if step is None:
         return []
-    heading = speak("estimate.heading.step", language)
+    heading = step_heading(fit, language)
     rows = [
         (
             Cell(words.phase_word(part.name, language)),

@@ -9,7 +9,7 @@ from weighbridge import __version__
 from weighbridge.i18n import LANGUAGES, Language, speak
 from weighbridge.report.charts import breakdown_svg
 from weighbridge.report.charts.memory_parts import memory_parts_svg
-from weighbridge.report.estimate import estimate_lines
+from weighbridge.report.estimate import estimate_lines, step_heading
 from weighbridge.report.html import document, template
 from weighbridge.report.markup import Markup, element, join
 from weighbridge.schema.estimate import Estimate
@@ -38,7 +38,7 @@ def body(answer: Estimate, language: Language) -> Markup:
             element("figure", memory_parts_svg(fit.memory, language=language, identity=f"memory-{language}"))
         )
     if fit.step is not None:
-        heading = speak("estimate.heading.step", language)
+        heading = step_heading(fit, language)
         figures.append(element("h2", heading))
         figures.append(
             element(
