@@ -173,3 +173,26 @@ def test_every_fixture_is_claimed_by_its_own_reader_alone(reader: Reader, path: 
     best = max(scores.values())
     assert scores[reader.name] == best
     assert list(scores.values()).count(best) == 1
+
+
+WITH_RANKS = ("metriclogger_text", "paddle_text", "timm_text", "torchtitan_text")
+
+
+@pytest.mark.parametrize(("reader", "path"), [case for case in CASES if case.values[0].name in WITH_RANKS])
+def test_two_ranks_shuffled_into_one_file_come_apart_again(reader: Reader, path: Path) -> None:
+    data = path.read_bytes()
+    if b"rank" in data.lower() or "rank" in path.name or b"\r" in data or not data.endswith(b"\n"):
+        pytest.skip("ranks, progress bars or the cut line are this fixture's own subject")
+    lines = data.splitlines(keepends=True)
+    chance = random.Random(path.name)
+    # Ranks of one job keep step: each line comes twice, in either order.
+    mixed = b"".join(b"[rank%d]:%b" % (rank, line) for line in lines for rank in chance.sample((0, 1), 2))
+    rank_at = FIGURES.index("rank")
+
+    def figures(found: list[Row], rank: int | None) -> list[Row]:
+        kept = [row for row in found if rank is None or row[rank_at] == rank]
+        return [(*row[:rank_at], *row[rank_at + 1 :]) for row in kept]
+
+    single, both = rows(reader, data, path.name), rows(reader, mixed, path.name)
+    for rank in (0, 1):
+        assert figures(both, rank) == figures(single, None)

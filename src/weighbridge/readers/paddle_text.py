@@ -332,7 +332,9 @@ def find_meaning(held: Sequence[Record]) -> Meaning:
     marked = {record.phase for record in held} - {None}
     unmarked = EVALUATION if marked == {EVALUATION} else TRAIN
     train = [record for record in held if (record.phase or unmarked) == TRAIN and not record.quoted]
-    samples_per_place = _samples_per_place(train)
+    # Ranks print the same positions in turn: distances are between lines of one of them.
+    lead = [record for record in train if record.rank == train[0].rank]
+    samples_per_place = _samples_per_place(lead)
     samples = Counter(record.samples for record in train if record.samples)
     return Meaning(
         unmarked=unmarked,
@@ -342,7 +344,7 @@ def find_meaning(held: Sequence[Record]) -> Meaning:
         first_epoch=0 if any(record.epoch == 0 for record in held) else 1,
         samples_per_place=samples_per_place,
         regular_samples=max(samples, key=lambda value: (samples[value], value)) if samples else None,
-        interval=_interval(train, samples_per_place or 1),
+        interval=_interval(lead, samples_per_place or 1),
     )
 
 
@@ -385,7 +387,7 @@ def _samples_per_place(train: Sequence[Record]) -> int | None:
 def _interval(train: Sequence[Record], batch: int) -> int | None:
     """Steps between two lines."""
     for before, after in pairwise(train):
-        if before.place is None or after.place is None or before.rank != after.rank:
+        if before.place is None or after.place is None:
             continue
         if after.place > before.place and (after.shape.whole_run or after.epoch == before.epoch):
             return (after.place - before.place) // batch
