@@ -165,6 +165,13 @@ def peak_mib(of: Imported) -> float | None:
     return peaks[0] / MIB if peaks else None
 
 
+def startup_seconds(of: Imported) -> float | None:
+    """From the first sign of the run to the beginning of training, where the source states both."""
+    starts = [event.at_seconds for event in of.events("start") if event.at_seconds is not None]
+    begins = [event.at_seconds for event in of.events("training_begins") if event.at_seconds is not None]
+    return begins[0] - starts[0] if starts and begins else None
+
+
 def evaluation_seconds(of: Imported) -> float:
     return sum(event.seconds or 0.0 for event in of.events("evaluation"))
 
@@ -182,7 +189,7 @@ CORE: dict[str, Callable[[Imported], Any]] = {
     "evaluations": lambda of: len(of.events("evaluation")),
     "evaluation_seconds": evaluation_seconds,
     "run_seconds": lambda of: of.run("stated_seconds"),
-    "startup_seconds": lambda of: None,
+    "startup_seconds": startup_seconds,
     "gpu_busy_share": lambda of: mean(of.samples("gpu_busy_share")),
 }  # fmt: skip
 

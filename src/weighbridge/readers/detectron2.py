@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
 from weighbridge.readers.base import Events, Facts, Piece, RunStart
-from weighbridge.readers.json_lines import count, number, objects
+from weighbridge.readers.json_lines import FLUSH_EVERY, count, number, records, surest
 from weighbridge.readers.openmmlab_windows import Group, Windows
 from weighbridge.readers.tally import Troubles
 from weighbridge.readers.text import Head, Lines
@@ -22,8 +22,6 @@ from weighbridge.schema.answerable import Answerable
 from weighbridge.schema.event import Event
 from weighbridge.schema.run import Scalar
 
-_FLUSH_EVERY_LINES: Final = 1024
-_SNIFFED_LINES: Final = 20
 # bbox/AP, segm/AP50, coco_val/keypoints/APl, box_proposals/AR@100, sem_seg/mIoU, panoptic_seg/PQ_th, ...
 _METRIC: Final = re.compile(
     r"(?:^|/)(?:AP(?:$|\d|[a-z-])|AR@?\d|[PSR]Q(?:$|_)|mIoU|fwIoU|mACC|pACC|IoU-|ACC-|top\d$)"
@@ -51,19 +49,14 @@ class Detectron2Metrics:
     def sniff(self, head: Head) -> float:
         if head.binary or b'"iteration"' not in head.data:
             return 0.0
-        lines = head.data.split(b"\n", _SNIFFED_LINES)[:_SNIFFED_LINES]
-        return max((_sureness(r) for line in lines for r in objects(line) if r is not None), default=0.0)
+        return surest(head, _sureness)
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Piece]:
         lines = Lines(stream)
         log = _Log()
-        for number_, line in lines:
-            for record in objects(line):
-                if record is None:
-                    log.troubles.add("readers.bad_json_line", number_)
-                else:
-                    yield from log.take(number_, record)
-            if number_ % _FLUSH_EVERY_LINES == 0:
+        for taken, (number_, record) in enumerate(records(lines, log.troubles), 1):
+            yield from log.take(number_, record)
+            if taken % FLUSH_EVERY == 0:
                 yield from log.flush()
         yield from log.finish_run()
         yield from lines.problems

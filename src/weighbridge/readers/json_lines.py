@@ -7,17 +7,41 @@ are no JSON. What is whole is taken, what is not is told. Knows no log format.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
 
+from weighbridge.readers.tally import Troubles
+from weighbridge.readers.text import Head, Lines
+
 # Far more objects than two or three writers glue into one line; more are not worth looking for.
 _TRIES: Final = 64
+_SNIFFED_LINES: Final = 20
+# A reader of such logs hands its rows on after so many records.
+FLUSH_EVERY: Final = 1024
 # Larger figures are damage; a product of two counts still has to fit into the record.
 _LARGEST: Final = 10**15
 _LARGEST_COUNT: Final = 10**9
 _DECODER: Final = json.JSONDecoder(strict=False)
+
+
+def surest(head: Head, sureness: Callable[[dict[str, Any]], float]) -> float:
+    """The best that ``sureness`` says of an object on the first lines of a file."""
+    lines = head.data.split(b"\n", _SNIFFED_LINES)[:_SNIFFED_LINES]
+    return max(
+        (sureness(found) for line in lines for found in objects(line) if found is not None), default=0.0
+    )
+
+
+def records(lines: Lines, troubles: Troubles) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every whole object with its line; what is none is counted in ``troubles``."""
+    for number_, line in lines:
+        for record in objects(line):
+            if record is None:
+                troubles.add("readers.bad_json_line", number_)
+            else:
+                yield number_, record
 
 
 def objects(line: bytes) -> Iterator[dict[str, Any] | None]:

@@ -12,19 +12,16 @@ it holds times they become one row, the mean of the whole pass.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from weighbridge.readers.base import Piece, RunStart
-from weighbridge.readers.json_lines import count, number, objects
+from weighbridge.readers.json_lines import FLUSH_EVERY, count, number, records, surest
 from weighbridge.readers.openmmlab_story import Story
 from weighbridge.readers.openmmlab_windows import Group
 from weighbridge.readers.tally import Troubles
 from weighbridge.readers.text import Head, Lines
 from weighbridge.schema.answerable import Answerable
 from weighbridge.units import MIB
-
-_FLUSH_EVERY_LINES: Final = 1024
-_SNIFFED_LINES: Final = 20
 
 Record = dict[str, Any]
 
@@ -45,19 +42,14 @@ class MmengineJson:
     def sniff(self, head: Head) -> float:
         if head.binary or not head.data.lstrip().startswith(b"{"):
             return 0.0
-        lines = head.data.split(b"\n", _SNIFFED_LINES)[:_SNIFFED_LINES]
-        return max((_sureness(r) for line in lines for r in objects(line) if r is not None), default=0.0)
+        return surest(head, _sureness)
 
     def read(self, stream: BinaryIO, name: str) -> Iterator[Piece]:
         lines = Lines(stream)
         log = _Log()
-        for number_, line in lines:
-            for record in objects(line):
-                if record is None:
-                    log.troubles.add("readers.bad_json_line", number_)
-                else:
-                    yield from log.take(number_, record)
-            if number_ % _FLUSH_EVERY_LINES == 0:
+        for taken, (number_, record) in enumerate(records(lines, log.troubles), 1):
+            yield from log.take(number_, record)
+            if taken % FLUSH_EVERY == 0:
                 yield from log.story.flush()
         yield from log.story.finish_run()
         yield from lines.problems

@@ -215,7 +215,7 @@ def _step(fit: Fit, language: Language, width: int, blocks: bool) -> list[Text]:
     rows = [
         (
             Cell(words.phase_word(part.name, language)),
-            Cell(format_seconds(part.seconds.value or 0.0)),
+            Cell(words.quantity_words(part.seconds, language, interval=False)),
             Cell(words.share_words(part.share, language)),
             Cell(bar(part.share or 0.0, BAR_WIDTH, blocks=blocks), "cyan"),
         )
@@ -251,9 +251,9 @@ def _scaling(answer: Estimate, language: Language, width: int) -> list[Text]:
         rows.append(
             [
                 Cell(f"{point.gpus:,}", "bold"),
-                Cell(format_seconds(point.step_seconds.value or 0.0)),
+                Cell(words.quantity_words(point.step_seconds, language, interval=False)),
                 Cell(words.quantity_words(point.rate_per_second, language)),
-                Cell(format_share(point.efficiency_share.value or 0.0)),
+                Cell(words.share_words(point.efficiency_share.value, language)),
             ]
         )
     columns = (Column("right"), Column("right"), Column("right"), Column("right"))
@@ -379,7 +379,7 @@ def _card_row(row: CardFit, language: Language) -> list[Cell]:
     step = row.step_seconds.value if row.step_seconds is not None else None
     return [
         Cell(row.gpu, "bold"),
-        Cell(format_bytes(row.memory_bytes.value or 0.0)),
+        Cell(words.quantity_words(row.memory_bytes, language, interval=False)),
         Cell(speak(f"estimate.verdict.{row.verdict}", language), STYLE[row.verdict]),
         Cell(f"{advice.largest_batch:,}" if advice is not None else ""),
         Cell(f"{advice.longest:,}" if advice is not None and advice.longest else ""),
