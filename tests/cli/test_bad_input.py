@@ -185,7 +185,7 @@ def test_a_command_that_is_told_to_end_leaves_no_temporary_folder(tmp_path: Path
     process = weighbridge(
         "diagnose", str(log), folder=tmp_path, env=environment, preexec_fn=as_from_a_terminal
     )
-    while not any(folder.iterdir()) and process.poll() is None:
+    while not any(folder.glob("weighbridge-*")) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(number)
     _, errors = process.communicate()

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -87,13 +87,34 @@ def build() -> click.Group:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command line and leave with its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = _prepared_run(arguments)
+    except KeyboardInterrupt:
+        _say(text("cli.interrupted"))
+        _leave_at_once(EXIT_CANNOT_SAY)
+    sys.exit(code)
+
+
+def _leave_at_once(code: int) -> NoReturn:
+    """Leave with this code. Everything is cleared up by now.
+
+    ``sys.exit`` is not enough: when the interrupt met code that Python compiles from text (dataclasses being
+    made while a verb is imported), CPython remembers it and ends the process by SIGINT, caught or not.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
+
+
+def _prepared_run(arguments: list[str]) -> int:
     _end_in_order()
     for stream in (sys.stdout, sys.stderr):
         # A stream of another encoding (GBK, ASCII) gets "?" for what it cannot hold; a closed one is None.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     language.set_from(arguments)
-    sys.exit(run(arguments))
+    return run(arguments)
 
 
 def _end_in_order() -> None:
@@ -112,7 +133,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command line; the exit code is returned (see ``errors``)."""
+    """Run a command line; the exit code is returned (see ``errors``). Interrupts pass through."""
     try:
         result: Any = build().main(arguments, prog_name="weighbridge", standalone_mode=False)
         if sys.stdout is not None:
@@ -122,9 +143,9 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_BAD_INPUT
-    except click.Abort:
-        _say(text("cli.interrupted"))
-        return EXIT_CANNOT_SAY
+    except click.Abort as abort:
+        # Click's word for an interrupt inside a verb; one before or after it arrives as it is.
+        raise KeyboardInterrupt from abort
     except WeighbridgeError as error:
         _say(text("cli.error", sentence=text(error.code, **error.params)))
         if isinstance(error, UnknownFormat):
